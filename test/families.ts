@@ -5,11 +5,14 @@ export interface Family {
   readonly name: string;
   /** Globs of its test files. */
   readonly files: readonly string[];
-  /** How many of its files `npm test` takes, chosen by the run's seed. Default: all, which sample by themselves. */
+  /**
+   * How many of its files `npm test` runs, chosen by the run's seed. Default: all, which sample by
+   * themselves.
+   */
   readonly take?: number;
 }
 
-/** Every third belongs together in a guard run: neighbours run in different ones. */
+/** Guard runs take every third family, so neighbours run in different ones. */
 export const FAMILIES: readonly Family[] = [
   { name: 'mutants', files: ['test/mutation/*.test.ts', 'test/etcd/mutation-etcd.test.ts'] },
   { name: 'crash points', files: ['test/crash/*.test.ts', 'test/archive/kill.test.ts'] },
@@ -27,7 +30,7 @@ export const FAMILIES: readonly Family[] = [
   { name: 'worlds of the advisor', files: ['test/observe/advisor-simulation.test.ts'] },
   { name: 'the package', files: ['test/package/*.test.ts', 'test/docs/*.test.ts'] },
   { name: 'recipes, by store', files: ['test/recipes/{*-*,*.full}.test.ts'], take: 2 },
-  // Real processes that are killed, frozen and raced, in one file for each store.
+  // Kills, freezes and races real processes, in one file for each store.
   { name: 'processes, by store', files: ['test/processes/*-*.test.ts'], take: 2 },
   { name: 'executions under load', files: ['test/load/*.test.ts'], take: 1 },
   {

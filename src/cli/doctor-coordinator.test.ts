@@ -12,7 +12,7 @@ function depth(ready: number): DepthMessage {
   return { max: 10, lanes: [{ lane: 'interactive', ready, running: 0 }] };
 }
 
-test('workers that take work are fine, and so is none where nothing waits', () => {
+test('active workers are fine, and so are none if nothing waits', () => {
   const own = worker({ kind: 'coordinator' });
   assert.deepEqual(workersFinding([worker({}), own], depth(3)), {
     what: 'workers',
@@ -24,14 +24,14 @@ test('workers that take work are fine, and so is none where nothing waits', () =
   });
 });
 
-test('stuck workers, and work that no worker takes, are to be changed', () => {
+test('stuck workers, and executions that no worker takes, need a change', () => {
   const stuck = workersFinding([worker({}), worker({ work: 'stuck' })], depth(0));
   assert.equal(stuck.found, '2, 1 stuck, 0 executions ready');
   assert.match(stuck.change ?? '', /holdfast workers/);
   assert.match(workersFinding([], depth(1)).change ?? '', /^No worker runs/);
 });
 
-test('the listener is as the coordinator reports it and as it was reached', () => {
+test('the listener finding shows the coordinator’s report and the URL’s scheme', () => {
   const caller = { auth: 'keys', hasAdmin: true } as CallerMessage;
   const at = (url: string, about: Partial<CallerMessage> = {}) =>
     listenerFinding(new URL(url), { ...caller, ...about });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { oldNode } from './node-version.ts';
 
-test('a Node that cannot run TypeScript is told which one can', async () => {
+test('a Node that cannot run TypeScript gets the version it needs', async () => {
   for (const version of ['22.18.0', '23.6.1', '24.0.0']) {
     assert.equal(await oldNode(version), undefined, version);
   }

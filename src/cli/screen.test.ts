@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { plain, withoutEscapes } from './screen.ts';
 
-test('what would move the cursor, colour or hide text is spelt out; lines and tabs stay', () => {
+test('characters that move the cursor, colour or hide text are escaped; lines and tabs stay', () => {
   const hostile = 'a\u001b[2Jb\r\u0007\u009b31m\u202e\u2066\u007f';
   const spelt = 'a\\u001b[2Jb\\r\\u0007\\u009b31m\\u202e\\u2066\\u007f';
   assert.equal(withoutEscapes(`${hostile}\n\tc`), `${spelt}\n\tc`);
@@ -12,7 +12,7 @@ test('what would move the cursor, colour or hide text is spelt out; lines and ta
   assert.equal(withoutEscapes('é 漢 😀 „x“'), 'é 漢 😀 „x“');
 });
 
-test('JSON stays what it was', () => {
+test('JSON keeps its value', () => {
   const value = { name: 'a\u001b\u009b\u202e' };
   const printed = withoutEscapes(JSON.stringify(value, undefined, 2));
   assert.deepEqual(JSON.parse(printed), value);
@@ -21,7 +21,7 @@ test('JSON stays what it was', () => {
 
 const SRC = join(import.meta.dirname, '..');
 
-/** The files that write by themselves, each with what it writes. */
+/** The files that write output themselves, with the reason for each. */
 const WRITERS: Readonly<Record<string, string>> = {
   'cli/screen.ts': 'the one place for all others',
   'cli/remote/watch.ts': 'plain lines, between escapes of its own',
@@ -30,10 +30,10 @@ const WRITERS: Readonly<Record<string, string>> = {
   'features/retention/cli.ts': 'numbers; a document, as bytes, where stdout is no terminal',
 };
 
-test('everything that the command line prints goes through one place', () => {
+test('all output of the command line goes through one module', () => {
   const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
     .map((file) => file.replaceAll('\\', '/'))
-    // What `init` writes is the user's own.
+    // The files that `init` writes belong to the user.
     .filter((file) => /^(cli\/(?!init)|features\/.*cli\.ts$)/.test(file))
     .filter((file) => /(?<!\.test)\.ts$/.test(file));
   const writing = files.filter((file) =>

@@ -28,7 +28,7 @@ test('frames without a name, of async functions and of CommonJS are read', () =>
   assert.equal(codeLocation(stackOf('run (/elsewhere/b.js:9:1)')), '/elsewhere/b.js:9');
 });
 
-test('a package is named only where no other code is', () => {
+test('a package is named only if there is no other code', () => {
   const inPackage = `query (${resolve('node_modules/pg/lib/client.js')}:5:1)`;
   assert.equal(codeLocation(stackOf(inPackage, `run (${user}:6:1)`)), 'order.ts:6');
   assert.equal(codeLocation(stackOf(inPackage)), 'node_modules/pg/lib/client.js:5');

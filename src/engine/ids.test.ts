@@ -5,7 +5,7 @@ import { type Clock, toInstant } from '../support/clock.ts';
 import { seededRandom } from '../support/random.ts';
 import { derivedUuid, ExecutionIds } from './ids.ts';
 
-test('ids rise within a millisecond, over its counter, and when the clock is set back', () => {
+test('ids rise within a millisecond, beyond its counter, and when the clock is set back', () => {
   let ms = Date.UTC(2026, 0, 1);
   const clock: Clock = { wallMs: () => ms, monotonicMs: () => 0 };
   const ids = new ExecutionIds(clock, seededRandom(1));
@@ -19,7 +19,7 @@ test('ids rise within a millisecond, over its counter, and when the clock is set
   for (const id of made) parseExecutionId(id);
 });
 
-test('the id of a child sorts by when it was asked for, and does not follow from that', () => {
+test('the id of a child sorts by its time, and cannot be derived from it', () => {
   const early = toInstant(Date.UTC(2026, 0, 1));
   const later = toInstant(Date.UTC(2026, 0, 2));
   const clock: Clock = { wallMs: () => later, monotonicMs: () => 0 };

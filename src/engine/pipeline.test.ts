@@ -4,7 +4,7 @@ import { asPipeline, pipeline, pipelineOf } from './pipeline.ts';
 
 const run = (): number => 1;
 
-test('options are read once; what becomes of them later does not matter', () => {
+test('options are read once, and later changes have no effect', () => {
   const options = { name: 'p', run, checkpoint: { every: 'steps', steps: 2 } as const };
   const made = pipeline(options);
   Object.assign(options.checkpoint, { steps: -1 });
@@ -12,7 +12,7 @@ test('options are read once; what becomes of them later does not matter', () => 
   assert.deepEqual([made.name, made.checkpoint], ['p', { every: 'steps', steps: 2 }]);
 });
 
-test('an instance of a class may be the options, with its methods', () => {
+test('the options may be an instance of a class, with its methods', () => {
   class Billing {
     readonly name = 'billing';
     run(): string {
@@ -23,13 +23,13 @@ test('an instance of a class may be the options, with its methods', () => {
   assert.equal(made.run({} as never, undefined), 'billed');
 });
 
-test('a pipeline of another copy of this package is one, after it was checked again', () => {
+test('a pipeline of another copy of this package is accepted after a check', () => {
   const foreign = Object.freeze({ ...pipeline({ name: 'foreign', run }) });
   assert.equal(asPipeline(foreign)?.name, 'foreign');
   assert.equal(pipelineOf('submit', foreign).name, 'foreign');
 });
 
-test('what only looks like a pipeline is none', () => {
+test('an object that only looks like a pipeline is refused', () => {
   const checkpoint = { every: 'step' } as const;
   const values: readonly unknown[] = [
     { name: 'raw', run },

@@ -24,7 +24,7 @@ test('delays grow, up to the longest, until the attempts are used up', () => {
   );
 });
 
-test('what is permanent is given up at once; what is denied never burns an attempt', () => {
+test('a permanent failure is given up at once; a denial never costs an attempt', () => {
   assert.deepEqual(
     decideRetry(policy, { failed: 1, denied: 0 }, { failure: failure('permanent'), dice: 0 }),
     { kind: 'give-up' },
@@ -35,7 +35,7 @@ test('what is permanent is given up at once; what is denied never burns an attem
   );
 });
 
-test('jitter moves a delay both ways; what the failure asks for is never shortened', () => {
+test('jitter moves a delay both ways, and a delay that the failure asks for is never shortened', () => {
   const jittery = { ...policy, jitter: 0.5 };
   const at = (dice: number, afterMs?: number): unknown =>
     decideRetry(

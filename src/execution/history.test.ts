@@ -5,7 +5,7 @@ import type { ExecutionId } from './names.ts';
 
 const id = (n: number): ExecutionId => `${n}` as ExecutionId;
 
-test('what comes round is found, however long the way there and the way round are', () => {
+test('a circle of continuations is found, however long the way there and the circle are', () => {
   for (let before = 0; before < 12; before += 1) {
     for (let round = 1; round < 12; round += 1) {
       const continuations = new Continuations(id(0));
@@ -19,7 +19,7 @@ test('what comes round is found, however long the way there and the way round ar
   }
 });
 
-test('what goes on and on is followed', () => {
+test('an endless chain without a circle is followed', () => {
   const continuations = new Continuations(id(0));
   for (let n = 1; n < 10_000; n += 1) assert.equal(continuations.step(id(n)), id(n));
 });

@@ -20,12 +20,12 @@ function historyOf(...events: readonly (NewEvent & { readonly by?: 'outsider' })
   });
 }
 
-test('X-4: nothing has happened yet', () => {
+test('X-4: no events give an empty projection', () => {
   const { status, seq, holds, previous } = projectHistory([]);
   assert.deepEqual([status, seq, holds, previous], ['queued', 0, [], 'none']);
 });
 
-test('X-4: a life, step by step', () => {
+test('X-4: each event of a whole execution changes the projection', () => {
   const events = historyOf(
     { kind: 'submitted' },
     claimed('none'),
@@ -70,7 +70,7 @@ test('X-7: the projection counts claims without progress as the claims do', () =
   assert.equal(counts(claimed('none'), claimed('lost'), { kind: 'parked' }, claimed('parked')), 0);
 });
 
-test('Y-2: who turns back lets go, and is compensating from then on', () => {
+test('Y-2: an owner that starts compensation lets go, and the execution is compensating from then on', () => {
   const events = historyOf(
     { kind: 'submitted' },
     claimed('none'),
@@ -100,7 +100,7 @@ test('Y-2: who turns back lets go, and is compensating from then on', () => {
   assert.equal(projectHistory(events.slice(0, 3)).session, undefined);
 });
 
-test('Y-3: what nobody ran is turned back by others; its holds stay', () => {
+test('Y-3: an outsider starts the compensation of an unowned execution, and its holds stay', () => {
   const events = historyOf(
     { kind: 'submitted' },
     claimed('none'),
@@ -113,7 +113,7 @@ test('Y-3: what nobody ran is turned back by others; its holds stay', () => {
   assert.equal(previous, 'parked', 'how its last claim ended stays known');
 });
 
-test('Y-22: a re-drive that compensates is so from its start', () => {
+test('Y-22: a re-drive that compensates is compensating from its start', () => {
   const events = historyOf(
     { kind: 'submitted' },
     { kind: 'step-completed', by: 'outsider' },

@@ -68,7 +68,7 @@ test('A-7: a cancelled waiter leaves the queue', async () => {
   assert.equal((await world.faulty.store.leases.inspect(KEY)).waiting, 0);
 });
 
-test('A-7: a waiter with a time limit is told who was in the way', async () => {
+test('A-7: a waiter that reaches its time limit gets the holder’s name', async () => {
   const world = makeWorld();
   const ann = await world.open('ann');
   const bob = await world.open('bob');
@@ -80,7 +80,7 @@ test('A-7: a waiter with a time limit is told who was in the way', async () => {
   assert.equal((await world.faulty.store.leases.inspect(KEY)).waiting, 0);
 });
 
-test('A-3: when the answer to an acquire is lost, the same term is asked for and found', async () => {
+test('A-3: when the answer to an acquire is lost, a repeat returns the same term', async () => {
   const world = makeWorld();
   const ann = await world.open('ann');
   world.faulty.fail('leases.acquire', 'lost-answer');
@@ -103,7 +103,11 @@ test('U-1: a grant that arrives after its caller gave up is given back', async (
   world.faulty.heal();
   world.faulty.unhang();
   await world.clock.settle();
-  assert.equal((await world.faulty.store.leases.inspect(KEY)).state, 'held', 'granted to nobody');
+  assert.equal(
+    (await world.faulty.store.leases.inspect(KEY)).state,
+    'held',
+    'granted without a handle',
+  );
   await world.clock.advance(10_000);
   const after = await world.faulty.store.leases.inspect(KEY);
   assert.equal(after.state, 'free');
@@ -119,7 +123,7 @@ test('A-5: a grant that comes with too little authority left is given back', asy
   assert.equal(after.state, 'free');
 });
 
-test('A-4: the same session asking twice does not get in twice', async () => {
+test('A-4: a session that acquires a key twice does not get it twice', async () => {
   const world = makeWorld();
   const ann = await world.open('ann');
   await ann.acquire(KEY);
@@ -140,7 +144,7 @@ test('A-8: bad keys and options are refused before anything is sent', async () =
   assert.equal(world.faulty.calls.get('leases.acquire') ?? 0, before);
 });
 
-test('K-2: checkpoints go out in order and a lost answer is asked again with the same seq', async () => {
+test('K-2: checkpoints are sent in order, and a lost answer is repeated with the same seq', async () => {
   const world = makeWorld();
   const ann = await world.open('ann');
   const got = await ann.acquire(KEY);
@@ -156,7 +160,7 @@ test('K-2: checkpoints go out in order and a lost answer is asked again with the
   assert.equal(Buffer.from(stored?.bytes ?? []).toString(), 'two');
 });
 
-test('K-6: an intent is begun only when that is known', async () => {
+test('K-6: an intent counts as begun only when the store has confirmed it', async () => {
   const world = makeWorld();
   const ann = await world.open('ann');
   const got = await ann.acquire(KEY);
@@ -184,7 +188,7 @@ test('L-7: release waits for the checkpoint under way, so the successor finds it
   assert.equal(record?.end?.exit, 'finished');
 });
 
-test('U-1: a release that finds the store away and the session lapsed is done when it is back', async () => {
+test('U-1: a release that finds the store away and the session lapsed is done when the store is back', async () => {
   const world = makeWorld();
   const ann = await world.open('ann');
   const got = await ann.acquire(KEY);
@@ -201,7 +205,7 @@ test('U-1: a release that finds the store away and the session lapsed is done wh
   assert.ok(ann.remainingMs() > 0, 'the session goes on');
 });
 
-test('U-1: after a lapse a term that is not rejoined can be given up, so that others get the key', async () => {
+test('U-1: a lapsed term that is not rejoined can be given up, so that others get the key', async () => {
   const world = makeWorld();
   const ann = await world.open('ann');
   const bob = await world.open('bob');
@@ -216,7 +220,7 @@ test('U-1: after a lapse a term that is not rejoined can be given up, so that ot
   assert.equal((await bob.acquire(KEY)).kind, 'acquired');
 });
 
-test('K-3: what is not a string or bytes is refused, not stored as nothing', async () => {
+test('K-3: a checkpoint that is not a string or bytes is refused, not stored as nothing', async () => {
   const world = makeWorld();
   const got = await (await world.open('ann')).acquire(KEY);
   assert.ok(got.kind === 'acquired');
@@ -225,7 +229,7 @@ test('K-3: what is not a string or bytes is refused, not stored as nothing', asy
   assert.throws(() => lease.checkpoint(object), /JSON.stringify it first/);
 });
 
-test('L-2: a lease that is released again, as in a finally, is released', async () => {
+test('L-2: releasing a lease again, as in a finally, returns released', async () => {
   const world = makeWorld();
   const got = await (await world.open('ann')).acquire(KEY);
   assert.ok(got.kind === 'acquired');

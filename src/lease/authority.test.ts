@@ -13,7 +13,7 @@ test('C-3: authority counts from before the request left, not from when the answ
   assert.equal(authority.remainingMs(), 600);
 });
 
-test('C-3: drift and guard are taken off what was granted', () => {
+test('C-3: drift and guard are subtracted from the granted time', () => {
   const clock = new ManualClock();
   const grant = { sentAt: momentOf(clock), grantedMs: 30_000 };
   const authority = new Authority(clock, grant, { driftPpm: 500, guardMs: 100 });

@@ -64,7 +64,7 @@ function assertStopped(leases: readonly HeldLease[], by: WithdrawnBy): void {
   }
 }
 
-test('H-2: a parent that is closed has withdrawn everything below it before its end is sent', async () => {
+test('H-2: closing a parent withdraws everything below it before its end is sent', async () => {
   const { parent, child, leases, faulty, open } = await raise();
   const sent: (number | undefined)[] = [];
   for (const { signal } of leases) {
@@ -80,7 +80,7 @@ test('H-2: a parent that is closed has withdrawn everything below it before its 
   await held(await open('successor'), 'b');
 });
 
-test('H-2: what is below a parent that is lost is lost in the same turn', async () => {
+test('H-2: sessions below a lost parent are lost in the same turn', async () => {
   const { parent, child, leases, faulty, reports } = await raise();
   const by = { kind: 'operator', actor: 'olga', reason: 'drill' } as const;
   await faulty.store.sessions.end({ id: parent.id, by });
@@ -90,7 +90,7 @@ test('H-2: what is below a parent that is lost is lost in the same turn', async 
   assert.equal(child.signal.aborted, true);
   await new Promise((resolve) => setImmediate(resolve));
   const lost = reports.filter(({ kind }) => kind === 'lost');
-  assert.equal(lost.length, 3, 'each session tells once');
+  assert.equal(lost.length, 3, 'each session reports once');
 });
 
 test('H-2: a child that was renewed meanwhile stops when its parent lapses', async () => {
@@ -105,14 +105,14 @@ test('H-2: a child that was renewed meanwhile stops when its parent lapses', asy
   await clock.advance(1);
   assert.ok(
     leases.every(({ signal }) => signal.aborted),
-    'nobody had to look',
+    'without a call',
   );
   assertStopped(leases, 'lapsed');
   assert.equal(child.signal.aborted, false, 'a lapse is not an end');
   assert.equal(reports.filter(({ kind }) => kind === 'lapsed').length, 3);
 });
 
-test('G-3: what is below a parent that rejoins can be rejoined', async () => {
+test('G-3: sessions below a parent that rejoins can be rejoined', async () => {
   const { child, leases, clock, faulty, reports } = await raise();
   faulty.failAll('unavailable');
   await clock.advance(TTL_MS - GRACE_MS);
@@ -133,7 +133,7 @@ test('G-3: what is below a parent that rejoins can be rejoined', async () => {
   ]);
 });
 
-test('H-1: a child that is closed touches nothing above it and is not told of later ends', async () => {
+test('H-1: closing a child affects nothing above it, and the child gets no later ends', async () => {
   const { parent, child, leases, reports } = await raise();
   await child.close('yielded');
   assertStopped(leases.slice(0, 1), 'released');
@@ -145,7 +145,7 @@ test('H-1: a child that is closed touches nothing above it and is not told of la
   assert.equal(reports.filter(({ kind }) => kind === 'lost').length, 1, 'the grandchild, once');
 });
 
-test("H-1: closing a child whose parent is being closed answers with its parent's end", async () => {
+test("H-1: closing a child while its parent closes returns its parent's end", async () => {
   const { parent, child, faulty, clock } = await raise();
   faulty.failAll('unavailable');
   const closing = Promise.all([parent.close(), child.close()]);
@@ -157,7 +157,7 @@ test("H-1: closing a child whose parent is being closed answers with its parent'
   );
 });
 
-test('H-2: a child that was being opened while its parent was closed has no authority', async () => {
+test('H-2: a child that was being opened while its parent closed has no authority', async () => {
   const { parent, faulty, clock } = await raise();
   faulty.fail('sessions.open', 'hung-after');
   const options = { clock, timers: clock.timers, random: seededRandom(8) };

@@ -39,7 +39,7 @@ function reasonOf(lease: HeldLease): LeaseNotHeld {
   return reason;
 }
 
-test('O-5: a holder that was revoked is told by whom and why', async () => {
+test('O-5: a revoked holder gets the actor and the reason', async () => {
   const { faulty, ann, lease } = await makeWorld();
   await revokeLease({ store: faulty.store, key: 'k', fence: lease.fence, ...BY });
   await ann.heartbeat();
@@ -49,7 +49,7 @@ test('O-5: a holder that was revoked is told by whom and why', async () => {
   assert.match(message, /revoked by olga: wrong region/);
 });
 
-test('O-5: also when a successor has the key already', async () => {
+test('O-5: a revoked holder gets them also when a successor has the key', async () => {
   const { faulty, ann, lease, open } = await makeWorld();
   await revokeLease({ store: faulty.store, key: 'k', fence: lease.fence, ...BY });
   const bob = await open('bob');
@@ -62,7 +62,7 @@ test('O-5: also when a successor has the key already', async () => {
   });
 });
 
-test('O-5: whose drain it was is told when its deadline has passed', async () => {
+test('O-5: when a drain deadline has passed, the holder gets the drain’s actor', async () => {
   const { faulty, clock, ann, lease } = await makeWorld();
   const deadlineMs = 30_000;
   await drainLease({ store: faulty.store, key: 'k', fence: lease.fence, deadlineMs, ...BY });
@@ -74,7 +74,7 @@ test('O-5: whose drain it was is told when its deadline has passed', async () =>
   assert.deepEqual(ended, { exit: 'revoked', actor: 'olga', cause: 'wrong region' });
 });
 
-test('O-5: a store that does not say why keeps nobody from stopping', async () => {
+test('O-5: a store that does not return the reason does not keep a holder from stopping', async () => {
   for (const fault of ['unavailable', 'hung-before'] as const) {
     const { faulty, clock, ann, lease } = await makeWorld();
     await revokeLease({ store: faulty.store, key: 'k', fence: lease.fence, ...BY });

@@ -22,7 +22,7 @@ test('T-1: a fence is a positive safe integer and nothing else', () => {
   }
 });
 
-test('T-1: epoch and counter are read back, and people see both', () => {
+test('T-1: epoch and counter are read back, and the text of a fence shows both', () => {
   const fence = toFence(7 * COUNTERS_PER_EPOCH + 42);
   assert.deepEqual([epochOf(fence), counterOf(fence), formatFence(fence)], [7, 42, '7.42']);
   assert.equal(epochOf(FENCE_ORIGIN), 1);
@@ -60,7 +60,7 @@ test('T-3: the sequence is raised above everything issued and everything present
   assert.equal(raisedOrigin(issued, COUNTERS_PER_EPOCH), 4 * COUNTERS_PER_EPOCH);
 });
 
-test('T-3: when epochs are used up the store stops, it does not start again', () => {
+test('T-3: when the epochs are used up the store stops, and does not start again', () => {
   const last = EPOCH_MAX * COUNTERS_PER_EPOCH;
   assert.throws(() => raisedOrigin(last), AssertionFault);
   assert.equal(raisedOrigin(last - 1), last);

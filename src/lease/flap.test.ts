@@ -21,7 +21,7 @@ test('G-4: two losses at once are free, the third costs a unit', () => {
   assert.equal(damped(0, 0, 0), 1_000);
 });
 
-test('G-4: the penalty runs off with time, to the millisecond', () => {
+test('G-4: the penalty decreases with time, to the millisecond', () => {
   const until = afterLosses(0, 0, 0);
   assert.equal(dampedForMs(until, policy, toInstant(999)), 1);
   assert.equal(dampedForMs(until, policy, toInstant(1_000)), 0);
@@ -33,12 +33,12 @@ test('G-4: losses a unit apart never add up', () => {
   assert.ok(dampedForMs(until, policy, toInstant(5_000)) <= 0);
 });
 
-test('G-4: however many losses, nobody waits longer than two units', () => {
+test('G-4: however many losses, an owner waits at most two units', () => {
   const until = afterLosses(...Array.from({ length: 50 }, () => 0));
   assert.equal(dampedForMs(until, policy, toInstant(0)), 2_000);
 });
 
-test('G-4: who never lost waits for nothing, and a unit of zero turns damping off', () => {
+test('G-4: an owner without losses waits for nothing, and a unit of zero turns damping off', () => {
   assert.equal(dampedForMs(undefined, policy, toInstant(0)), 0);
   const off = resolvePolicy({ flapUnitMs: 0 });
   assert.equal(dampedForMs(afterLosses(0, 0, 0, 0), off, toInstant(0)), 0);

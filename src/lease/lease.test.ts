@@ -21,12 +21,12 @@ const lease: LeaseRecord = {
   intents: [],
 };
 
-test('E-5: a lease whose session nobody knows is over, not immortal', () => {
+test('E-5: a lease of an unknown session is over, not immortal', () => {
   assert.equal(termEnd(lease, [], now)?.exit, 'expired');
   assert.equal(leaseState(lease, [], now), 'free');
 });
 
-test('A-2: an exit this build does not know is read as expired', () => {
+test('A-2: an exit that this build does not know is read as expired', () => {
   assert.equal(readExit('yielded'), 'yielded');
   assert.equal(readExit('evaporated'), 'expired');
   assert.equal(readExit('toString'), 'expired');

@@ -1,5 +1,4 @@
-// Sessions and leases in a process, on a store that can be made to fail, with a clock that the test
-// moves.
+// Sessions and leases in one process, on a store that can fail, with a clock that the test moves.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -89,10 +88,10 @@ test('C-5: assertHeld refuses at the deadline although no timer has fired', asyn
     () => lease.assertHeld(0),
     (fault: unknown) => fault instanceof LeaseNotHeld && fault.by === 'lapsed',
   );
-  assert.equal(lease.signal.aborted, true, 'whoever looks first finds out');
+  assert.equal(lease.signal.aborted, true, 'the first check notices the lapse');
 });
 
-test('C-5: assertHeld refuses an effect that is longer than what is left, and the lease goes on', async () => {
+test('C-5: assertHeld refuses an effect that is longer than the time left, and the lease goes on', async () => {
   const world = makeWorld();
   const lease = await mustAcquire(await world.open('ann'));
   assert.throws(
@@ -102,7 +101,7 @@ test('C-5: assertHeld refuses an effect that is longer than what is left, and th
   assert.equal(lease.signal.aborted, false);
 });
 
-test('C-3: authority ends before the store would let another in, when the store is out of reach', async () => {
+test('C-3: while the store is out of reach, authority ends before the store would let another in', async () => {
   const world = makeWorld();
   const lease = await mustAcquire(await world.open('ann'));
   world.faulty.failAll('unavailable');
@@ -158,7 +157,7 @@ test('G-3: after a lapse the same term rejoins, with a new handle and the same f
   assert.ok(world.reports.some((report) => report.kind === 'rejoined'));
 });
 
-test('G-3, R-1: after an outage beyond the expiry the same term goes on, unless it was taken over', async () => {
+test('G-3, R-1: after an outage beyond the expiry the same term continues, unless it was taken over', async () => {
   const world = makeWorld();
   const session = await world.open('ann');
   const lease = await mustAcquire(session);
@@ -235,7 +234,7 @@ test('V-3: a revoked lease is gone for its holder after the next heartbeat, the 
   assert.ok(session.remainingMs() > 0);
 });
 
-test('V-1: authority is not extended while it is unknown what a notice was about', async () => {
+test('V-1: authority is not extended while the cause of a notice is unknown', async () => {
   const world = makeWorld();
   const session = await world.open('ann');
   const lease = await mustAcquire(session);
@@ -281,7 +280,7 @@ test('L-8: a heartbeat under way when the session closes changes nothing afterwa
   assert.equal(world.reports.filter((report) => report.kind === 'lost').length, 0);
 });
 
-test('O-4: an observer that throws reaches nobody', async () => {
+test('O-4: an observer that throws affects nothing', async () => {
   const clock = new ManualClock();
   const session = await openSession({
     store: openMemoryStore({ clock }),
@@ -299,7 +298,7 @@ test('O-4: an observer that throws reaches nobody', async () => {
   await session.close();
 });
 
-test('L-4: an owner cannot close its session with an exit that only the store may say', async () => {
+test('L-4: an owner cannot close its session with an exit that only the store may record', async () => {
   const world = makeWorld();
   const session = await world.open('ann');
   for (const exit of ['revoked', 'expired', 'none', 'bogus', {}]) {

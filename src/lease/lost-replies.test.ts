@@ -1,5 +1,5 @@
-// Answers that are lost, late or overtaken. Each of these once let two holders believe in their
-// authority at the same time, or kept a key from all sessions (docs/bugs.md).
+// Lost, late and overtaken answers. Each of these once let two holders act at the same time, or
+// blocked a key for all sessions (docs/bugs.md).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -214,7 +214,7 @@ test('U-1, E-6: a release that was refused as expired is done when its session w
   assert.equal((await world.base.leases.inspect(KEY)).state, 'free');
 });
 
-test('G-3: rejoining says that the session is lost when it is, and not that it lapsed', async () => {
+test('G-3: rejoin returns lost if the session is lost, not lapsed', async () => {
   const world = makeWorld();
   const lease = await lapsed(world);
   const before = lease.rejoin();
@@ -251,7 +251,7 @@ test('A-7, U-1: a place that could not be given up during an outage is given up 
   assert.equal((await carol.acquire(KEY)).kind, 'acquired');
 });
 
-test('A-7, U-1: a place that a late try takes after it was given up is given up again', async () => {
+test('A-7, U-1: a place that a late attempt takes after it was given up is given up again', async () => {
   const world = makeWorld();
   const held = await mustAcquire(await world.open('ann', world.base));
   const bob = await world.open('bob');
@@ -329,7 +329,7 @@ test('E-4, T-4: a session that waits behind its own forgotten term gets the key'
   got.lease.assertHeld(0);
 });
 
-test('T-4: a look at what is carried takes neither a lapsed term nor a grant under way from its caller', async () => {
+test('T-4: a check of carried leases takes neither a lapsed term nor a grant under way from its caller', async () => {
   const world = makeWorld();
   const lease = await lapsed(world);
   await world.base.raiseEpoch(FAILOVER);

@@ -29,11 +29,11 @@ test('A-8: the limits count bytes of UTF-8, after normalisation', () => {
   assert.throws(() => parseLeaseKey('k'.repeat(KEY_BYTES_MAX + 1)), /512 bytes of UTF-8; got 513/);
   assert.throws(() => parseOwner('é'.repeat(NAME_BYTES_MAX / 2 + 1)), InvalidInput);
   assert.throws(() => parseText('a cause', 'c'.repeat(TEXT_BYTES_MAX + 1)), /a cause/);
-  // The decomposed text would be too long, but the key is normalised.
+  // The decomposed text would be too long, but the store normalises the key.
   assert.equal(parseLeaseKey('e\u0301'.repeat(KEY_BYTES_MAX / 2)).length, KEY_BYTES_MAX / 2);
 });
 
-test('A-8: what no store can keep is refused, and the message says what it was', () => {
+test('A-8: a name that no store can keep is refused with the reason', () => {
   assert.throws(() => parseLeaseKey(''), /A lease key must not be empty/);
   assert.throws(() => parseLeaseKey(17), /A lease key must be a string; got number 17/);
   assert.throws(() => parseOwner('a\0b'), /An owner must not contain the NUL character/);

@@ -5,7 +5,7 @@ import { ManualClock } from '../testing/manual-clock.ts';
 import { openSession } from './live-session.ts';
 import { drainLease, revokeLease } from './operate.ts';
 
-test('A-8: what an operator asks for is checked before anything is sent', async () => {
+test('A-8: arguments of an operator are checked before anything is sent', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
   const session = await openSession({ store, owner: 'ann', clock, timers: clock.timers });

@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { InvalidInput } from '../support/fault.ts';
 import { clampTtl, DEFAULT_POLICY, type LeasePolicy, resolvePolicy } from './policy.ts';
 
-test('nothing asked for is the default policy, and nobody can change it afterwards', () => {
+test('without options the policy is the default, and frozen', () => {
   const policy = resolvePolicy();
   assert.deepEqual(policy, DEFAULT_POLICY);
   assert.ok(Object.isFrozen(policy));
 });
 
-test('what is asked for is taken, the rest stays', () => {
+test('given options replace their defaults, and the rest stays', () => {
   assert.deepEqual(resolvePolicy({ ttlMsMin: 50, intentsMax: 0 }), {
     ...DEFAULT_POLICY,
     ttlMsMin: 50,
@@ -17,7 +17,7 @@ test('what is asked for is taken, the rest stays', () => {
   });
 });
 
-test('a name that does not exist is refused with the one that was probably meant', () => {
+test('an unknown name is refused with the most similar one', () => {
   const slip = { flapUnitsMs: 1 } as Partial<LeasePolicy>;
   assert.throws(() => resolvePolicy(slip), /no option "flapUnitsMs". Did you mean "flapUnitMs"\?/);
 });
@@ -29,11 +29,11 @@ test('a value outside its range is refused with its name and range, never replac
   assert.throws(() => resolvePolicy({ intentsMax: Number.NaN }), InvalidInput);
 });
 
-test('E-8: the breaker cannot be told to look at fewer than ten sessions', () => {
+test('E-8: the breaker cannot be set to look at fewer than ten sessions', () => {
   assert.throws(() => resolvePolicy({ breakerSessionsMin: 9 }), InvalidInput);
 });
 
-test('a least ttl above the greatest is refused', () => {
+test('a minimum ttl above the maximum is refused', () => {
   assert.throws(() => resolvePolicy({ ttlMsMin: 2_000, ttlMsMax: 1_000 }), /must not be above/);
 });
 

@@ -52,7 +52,7 @@ const ADVICE =
   /\b(?:Open|Use|Send|Stop|Wait|Acquire|Try|Look|Check|Find out|Rejoin|Settle|Store|Continue|Rejoin|raise the epoch)\b/;
 
 for (const refusal of Object.values(samples)) {
-  test(`the refusal "${refusal.why}" says what happened and what to do next`, () => {
+  test(`the refusal "${refusal.why}" has its cause and the next step`, () => {
     const text = describeRefusal(refusal);
     assert.match(text, /^["A-Z0-9].*\.$/s);
     assert.match(text, ADVICE);
@@ -60,7 +60,7 @@ for (const refusal of Object.values(samples)) {
   });
 }
 
-test('a refusal names what it is about: key, holder, fences, times, numbers', () => {
+test('a refusal names its subject: key, holder, fences, times, numbers', () => {
   const held = describeRefusal(samples.held);
   for (const part of ['orders/17', 'billing@h-3', '2.41', '2030-01-01T00:00:00.000Z', '7000 ms']) {
     assert.ok(held.includes(part), `${part} is missing in: ${held}`);

@@ -9,7 +9,7 @@ import { type Watched, watchLeases } from './watch.ts';
 
 const TTL_MS = 60_000;
 
-test('O-1: a watcher outlives an outage of the store, and misses nothing', async () => {
+test('O-1: a watcher survives an outage of the store, and misses nothing', async () => {
   const clock = new ManualClock();
   const { timers } = clock;
   const inner = openMemoryStore({ clock });
@@ -45,14 +45,14 @@ test('O-1: a watcher outlives an outage of the store, and misses nothing', async
   await session.close();
 });
 
-test('O-1: what is not an outage ends a watcher', async () => {
+test('O-1: an error other than an outage ends a watcher', async () => {
   const store = openMemoryStore({ clock: new ManualClock() });
   const events = (): Promise<never> => Promise.reject(new StoreCorrupt('broken'));
   const watched = watchLeases({ ...store, leases: { ...store.leases, events } });
   await assert.rejects(watched.next(), StoreCorrupt);
 });
 
-test('a watcher that cannot be meant is refused', async () => {
+test('a watcher with impossible options is refused', async () => {
   const store = openMemoryStore({ clock: new ManualClock() });
   assert.throws(() => watchLeases(undefined as never), InvalidInput);
   assert.throws(() => watchLeases(store, { after: 'x' as never }), InvalidInput);

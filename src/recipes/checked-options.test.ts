@@ -42,7 +42,7 @@ function refused(message: RegExp): (fault: unknown) => boolean {
   };
 }
 
-test('A-8: withLease refuses what cannot be meant', async () => {
+test('A-8: withLease refuses impossible arguments', async () => {
   const { faulty, store, clock } = makeWorld();
   const { timers } = clock;
   const session = await openSession({ store, owner: 'ann', clock, timers });
@@ -67,7 +67,7 @@ test('A-8: withLease refuses what cannot be meant', async () => {
   assert.equal(faulty.calls.get('leases.acquire'), undefined, 'nothing was acquired');
 });
 
-test('A-8: elect refuses what cannot be meant', () => {
+test('A-8: elect refuses impossible arguments', () => {
   const { faulty, store } = makeWorld();
   const good = { store, owner: 'ann', name: 'leader' };
   const cases: readonly [unknown, unknown, RegExp][] = [
@@ -89,7 +89,7 @@ test('A-8: elect refuses what cannot be meant', () => {
   assert.equal(faulty.calls.size, 0, 'the store was not asked');
 });
 
-test('A-8: pool refuses what cannot be meant', async () => {
+test('A-8: pool refuses impossible arguments', async () => {
   const { faulty, store, clock } = makeWorld();
   const good = { store, owner: 'ann', name: 'queues', keys: ['a'], clock, timers: clock.timers };
   const { keys: _, ...noKeys } = good;
@@ -117,7 +117,7 @@ test('A-8: pool refuses what cannot be meant', async () => {
   await stopping;
 });
 
-test('A-8: registry refuses what cannot be meant', async () => {
+test('A-8: registry refuses impossible arguments', async () => {
   const { store } = makeWorld();
   assert.throws(() => registry(untyped(undefined)), refused(/registry: options must be an object/));
   assert.throws(() => registry(untyped({ service: 's' })), refused(/registry: store is required/));
@@ -134,7 +134,7 @@ test('A-8: registry refuses what cannot be meant', async () => {
   assert.throws(() => nodes.register(untyped({ store })), refused(/register: there is no option/));
 });
 
-test('A-8: revokePrefix refuses what cannot be meant, when it is called', () => {
+test('A-8: revokePrefix refuses impossible arguments, when it is called', () => {
   const { faulty, store } = makeWorld();
   const good = { store, prefix: 'a/', actor: 'olga', reason: 'drill' };
   const cases: readonly [unknown, RegExp][] = [
@@ -151,7 +151,7 @@ test('A-8: revokePrefix refuses what cannot be meant, when it is called', () => 
   assert.equal(faulty.calls.size, 0);
 });
 
-test('A-8: openWatchdogSession refuses what cannot be meant by its own name', async () => {
+test('A-8: openWatchdogSession refuses impossible arguments under its own name', async () => {
   const { store } = makeWorld();
   const good = { store, owner: 'ann' };
   await assert.rejects(

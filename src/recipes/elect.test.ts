@@ -44,7 +44,7 @@ function makeWorld(): { readonly clock: ManualClock; readonly faulty: FaultyStor
   return { clock, faulty: faultyStore(openMemoryStore({ clock })) };
 }
 
-test('one leads, the others stand by, and a stop hands the lead on at once', async () => {
+test('one candidate leads, the others stand by, and a stop hands the lead on at once', async () => {
   const world = makeWorld();
   const ann = stand(world, 'ann');
   await world.clock.advance(100);
@@ -61,7 +61,7 @@ test('one leads, the others stand by, and a stop hands the lead on at once', asy
   await ending;
 });
 
-test('L-7: the work of a leader is awaited before the lead is given up', async () => {
+test('L-7: a leader’s work ends before the lead is given up', async () => {
   const world = makeWorld();
   const order: string[] = [];
   const ann = stand(world, 'ann', async ({ signal }) => {
@@ -93,7 +93,7 @@ test('L-7: a leader whose work does not stop lets its lease expire instead of ha
   const stopping = ann.election.stop();
   await world.clock.advance(5_000);
   await stopping;
-  assert.equal(bob.election.state, 'standby', 'nobody is let in while the work may run');
+  assert.equal(bob.election.state, 'standby', 'no candidate leads while the work may run');
   await world.clock.advance(TTL_MS);
   assert.equal(bob.election.state, 'leading');
   assert.equal(bob.election.lease?.predecessor.exit, 'expired');

@@ -73,7 +73,7 @@ async function outage(world: World, fault: StoreFault): Promise<void> {
 const FAULTS: readonly StoreFault[] = ['unavailable', 'hung-before'];
 
 for (const fault of FAULTS) {
-  test(`E-4, E-8: ${FLEET} leaders, each of its own, lead again after an outage (${fault})`, async () => {
+  test(`E-4, E-8: ${FLEET} leaders of separate elections lead again after an outage (${fault})`, async () => {
     const world = makeWorld();
     const elections = Array.from({ length: FLEET }, (_, number) =>
       elect({ ...world.session(`host-${number}`), name: `lead-${number}` }, untilAborted),
@@ -115,7 +115,7 @@ for (const fault of FAULTS) {
     await world.clock.advance(60_000);
   });
 
-  test(`A-7, E-4: withLease has the key again after waits that an outage cut short (${fault})`, async () => {
+  test(`A-7, E-4: withLease gets the key again after waits that an outage cut short (${fault})`, async () => {
     const world = makeWorld();
     const stop = new AbortController();
     const doneAt: number[] = [];
@@ -144,7 +144,7 @@ for (const fault of FAULTS) {
     await Promise.all(loops);
   });
 
-  test(`E-4: a registry has all of its members live again after an outage (${fault})`, async () => {
+  test(`E-4: all members of a registry are live again after an outage (${fault})`, async () => {
     const world = makeWorld();
     const { store } = world.faulty;
     const { timers } = world.clock;

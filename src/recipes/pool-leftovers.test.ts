@@ -33,7 +33,7 @@ function join(
   );
 }
 
-test('P4: a key that its member is damped for is worked on by another, and shared again later', async () => {
+test('P4: a key whose member is damped is worked on by another, and shared again later', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock, policy: { flapUnitMs: FLAP_UNIT_MS } });
   const bob = join({ clock, store }, 'bob');
@@ -94,7 +94,7 @@ test('P4: a key that only some members know of is worked on', async () => {
   await stopping;
 });
 
-test('A-8: texts that are one key in Unicode’s composed form are one key of the pool', async () => {
+test('A-8: texts with one Unicode composed form are one key of the pool', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
   const options = { store, owner: 'ann', ttlMs: TTL_MS, clock, timers: clock.timers };
@@ -109,7 +109,11 @@ test('A-8: texts that are one key in Unicode’s composed form are one key of th
   await clock.advance(20_000);
   await stoppingFirst;
   assert.deepEqual(second.held, ['x', '\u00e9']);
-  assert.deepEqual(second.dropped, ['y'], 'what another member retired is seen by its name');
+  assert.deepEqual(
+    second.dropped,
+    ['y'],
+    'a key that another member retired is listed by its name',
+  );
   const stopping = second.stop();
   await clock.advance(2_000);
   await stopping;

@@ -58,7 +58,7 @@ async function stopAll(world: World, pools: readonly Pool[]): Promise<void> {
   await stopping;
 }
 
-test('shares differ by one at most and add up', () => {
+test('shares differ by at most one and add up', () => {
   const members = ['c', 'a', 'b'];
   assert.deepEqual(
     members.map((member) => shareOf(member, members, 10)),
@@ -98,7 +98,7 @@ test('V-4: few keys move at a time, and each after a checkpoint', async () => {
   await stopAll(world, [ann, bob]);
 });
 
-test('keys are added and removed while it runs', async () => {
+test('keys are added and removed while the pool runs', async () => {
   const world = makeWorld();
   const ann = world.join('ann');
   await world.clock.advance(1_000);
@@ -108,7 +108,7 @@ test('keys are added and removed while it runs', async () => {
   await stopAll(world, [ann]);
 });
 
-test('a permanent error drops a key for everybody; another error does not', async () => {
+test('a permanent error drops a key for all members; another error does not', async () => {
   const world = makeWorld();
   const failing = async ({ key, signal }: PoolTerm): Promise<void> => {
     if (key === 'partition-3') throw new RangeError('cannot be parsed');
@@ -126,7 +126,7 @@ test('a permanent error drops a key for everybody; another error does not', asyn
   await stopAll(world, [ann, bob]);
 });
 
-test('L-7: of two keys whose work does not stop, the one that still does not is never handed on', async () => {
+test('L-7: a key whose work does not stop is never handed on, though that of another key stopped', async () => {
   const world = makeWorld();
   const finish = new Map<string, () => void>();
   const ann = world.join('ann', ({ key }) => new Promise((resolve) => finish.set(key, resolve)));
@@ -158,7 +158,7 @@ test('L-7: a key that is acquired while the pool stops is stopped and given up w
   });
   world.faulty.unhang();
   await world.clock.advance(1_000);
-  assert.ok(isStopped, 'stop waits for work that nobody told to stop');
+  assert.ok(isStopped, 'stop also aborts work of a late key');
   await stopping;
   assert.deepEqual(ann.held, []);
 });

@@ -70,7 +70,7 @@ test('E-8: when most members go silent at once they stay suspect, and are gone a
 });
 
 for (const fault of ['unavailable', 'lost-answer'] as const) {
-  test(`a watch goes on when its own sweep is answered "${fault}"`, async () => {
+  test(`a watch continues when its own sweep is answered "${fault}"`, async () => {
     const clock = new ManualClock();
     const faulty = faultyStore(openMemoryStore({ clock }));
     const nodes = registry({ store: faulty.store, service: 'nodes', timers: clock.timers });

@@ -7,7 +7,7 @@ import { type RevokeProgress, revokePrefix } from './revoke-prefix.ts';
 
 const operation = { prefix: 'tenant-7/', actor: 'olga', reason: 'contract ended' };
 
-test('H-3: everything under a prefix is revoked page by page, and can be taken up where it stopped', async () => {
+test('H-3: all leases under a prefix are revoked page by page, and a stopped run can continue', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
   const session = await openSession({ store, owner: 'ann', clock, timers: clock.timers });
@@ -36,7 +36,7 @@ test('H-3: everything under a prefix is revoked page by page, and can be taken u
   await session.close();
 });
 
-test('H-3: with drainMs holders are asked instead', async () => {
+test('H-3: with drainMs holders are drained instead', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
   const session = await openSession({ store, owner: 'ann', clock, timers: clock.timers });

@@ -1,4 +1,4 @@
-// The user's callbacks may throw anything at any time. The lease is released all the same, the
+// The user's callbacks may throw anything at any time. The recipe still releases the lease, the
 // process continues, and the observer gets a report.
 
 import assert from 'node:assert/strict';
@@ -54,7 +54,7 @@ function troubles({ reports }: World): readonly string[] {
   return reports.flatMap((each) => (each.kind === 'troubled' ? [each.cause ?? ''] : []));
 }
 
-test('withLease: an exit that throws, or that nobody may say, releases as failed and is thrown', async () => {
+test('withLease: an exit callback that throws or returns a forbidden exit releases as failed, and withLease rejects', async () => {
   const world = makeWorld();
   const session = await openSession(world.options);
   const exits: readonly (readonly [(value: string) => DeclaredExit, RegExp])[] = [
@@ -73,7 +73,7 @@ test('withLease: an exit that throws, or that nobody may say, releases as failed
   }
 });
 
-test('withLease: an exit that nobody may say is refused before anything is acquired', async () => {
+test('withLease: a forbidden exit is refused before anything is acquired', async () => {
   const world = makeWorld();
   const session = await openSession(world.options);
   const exit = 'expired' as DeclaredExit;
@@ -153,7 +153,7 @@ for (const [name, callback] of [
   });
 }
 
-test('an onOverrun that throws does not keep what the session still carries after a lapse', async () => {
+test('an onOverrun that throws does not keep the leases of the session after a lapse', async () => {
   const world = makeWorld();
   const untilAborted = async ({ signal }: Term): Promise<void> => {
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
@@ -185,7 +185,7 @@ async function lapse(world: World): Promise<void> {
   await world.clock.advance(2_000);
 }
 
-test('O-4: drain listeners and observers that throw or reject reach nobody', async () => {
+test('O-4: drain listeners and observers that throw or reject affect nothing', async () => {
   const world = makeWorld();
   const reported: string[] = [];
   const observer = {

@@ -74,7 +74,7 @@ async function stopped(world: World, stopping: Promise<unknown>): Promise<void> 
 }
 
 for (const verb of ['sessions.open', 'leases.acquire', 'sessions.heartbeat']) {
-  test(`elect goes on after a few unexpected faults of ${verb}, and tells of them`, async () => {
+  test(`elect continues after a few unexpected faults of ${verb}, and reports them`, async () => {
     const world = makeWorld();
     world.failing.set(verb, 3);
     const onError = (error: unknown): number => world.errors.push(error);
@@ -113,7 +113,7 @@ test('U-1: a release that fails unexpectedly is tried until it is done, in every
 });
 
 for (const verb of ['sessions.open', 'sessions.list', 'leases.list', 'leases.acquire']) {
-  test(`pool goes on after a few unexpected faults of ${verb}, and tells of them`, async () => {
+  test(`pool continues after a few unexpected faults of ${verb}, and reports them`, async () => {
     const world = makeWorld();
     world.failing.set(verb, 3);
     const onError = (key: unknown, error: unknown): number => world.errors.push([key, error]);
@@ -129,7 +129,7 @@ for (const verb of ['sessions.open', 'sessions.list', 'leases.list', 'leases.acq
   });
 }
 
-test('a session that is refused for good is a state that can be seen, and stop still works', async () => {
+test('a session that is refused for good shows in the state, and stop still works', async () => {
   const world = makeWorld();
   const refusal = { why: 'session-duplicate', session: 's' as SessionId } as const;
   const store: KernelStore = {
@@ -148,7 +148,7 @@ test('a session that is refused for good is a state that can be seen, and stop s
   assert.deepEqual([election.state, member.state], ['failed', 'failed']);
 });
 
-test('a session that cannot be ended, for whatever reason, is left to expire and stop resolves', async () => {
+test('a session that cannot be ended is left to expire, and stop resolves', async () => {
   const world = makeWorld();
   const election = elect({ ...world.options, name: 'led' }, untilAborted);
   const member = pool({ ...world.options, name: 'p', keys: ['k'] }, untilAborted);
@@ -158,19 +158,19 @@ test('a session that cannot be ended, for whatever reason, is left to expire and
   assert.deepEqual([election.state, member.state], ['stopped', 'stopped']);
 });
 
-test('R-1: a refusal that says the session is over ends it, whichever call it answered', async () => {
+test('R-1: a refusal with the reason that the session is over ends it, whichever call it answers', async () => {
   const world = makeWorld();
   const session = await openSession(world.options);
   const by = { kind: 'operator', actor: 'olga', reason: 'drill' } as const;
   await world.store.sessions.end({ id: session.id, by });
   const got = await session.acquire('k');
   assert.ok(got.kind === 'refused' && got.why === 'session-ended');
-  assert.equal(session.signal.aborted, true, 'nobody had to wait for a heartbeat');
+  assert.equal(session.signal.aborted, true, 'without waiting for a heartbeat');
   await world.clock.settle();
   assert.equal(world.reports.filter(({ kind }) => kind === 'lost').length, 1);
 });
 
-test('E-6: a refusal that says the session is overdue does not: the store may still give it time', async () => {
+test('E-6: a refusal with the reason overdue does not end the session: the store may still extend it', async () => {
   const world = makeWorld();
   const session = await openSession(world.options);
   world.failing.set('sessions.heartbeat', 1_000_000);

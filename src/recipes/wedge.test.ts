@@ -11,14 +11,14 @@ test('R-7: a main thread is wedged when it stands still until the grace is over'
   );
 });
 
-test('a process that was frozen is given the chance to turn', () => {
+test('a process that was frozen gets the chance to turn', () => {
   const wedge = new Wedge(1_000);
   assert.deepEqual([wedge.check(false, 60_000), wedge.check(false, 60_010)], [false, false]);
   assert.equal(wedge.check(true, 60_020), false, 'it turned');
   assert.equal(wedge.check(false, 60_030), false, 'and starts anew');
 });
 
-test('nobody is ended before there was any authority', () => {
+test('a process is not ended before it had any authority', () => {
   const wedge = new Wedge(0);
   for (let check = 0; check < 10; check += 1) assert.equal(wedge.check(false, undefined), false);
 });

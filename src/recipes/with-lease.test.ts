@@ -35,7 +35,7 @@ function makeWorld(): World {
   return { clock, faulty, kinds, open };
 }
 
-test('A-2: what one leaves is the start of the next: exit, checkpoint, unsettled intents', async () => {
+test('A-2: the next holder gets exit, checkpoint and unsettled intents of the one before', async () => {
   const world = makeWorld();
   const ann = await world.open('ann');
   await assert.rejects(
@@ -118,7 +118,7 @@ test('overrun is measured from the end of authority to the end of the work', asy
     [[1_500, true]],
   );
   await world.clock.settle();
-  assert.ok(world.kinds.includes('overrun'), 'the observer is told too');
+  assert.ok(world.kinds.includes('overrun'), 'the observer gets a report too');
 });
 
 test('work that does not stop is reported as still running, and when it ends', async () => {
@@ -151,7 +151,7 @@ test('work that does not stop is reported as still running, and when it ends', a
   assert.equal(world.kinds.filter((kind) => kind === 'overrun').length, 2);
 });
 
-test('a key that is held is answered, not waited for, unless asked', async () => {
+test('an acquire of a held key returns at once, unless the caller waits', async () => {
   const world = makeWorld();
   const ann = await world.open('ann');
   const bob = await world.open('bob');

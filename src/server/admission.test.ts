@@ -9,7 +9,7 @@ const whose = (key?: string) => ({
   ...(key === undefined ? {} : { key }),
 });
 
-test('one key has a quarter at most of what may be held open, and what it lets go of is free again', () => {
+test('one key holds at most a quarter of the open requests, and a released one is free again', () => {
   const counts: number[] = [];
   const held = new Held(8, (count) => counts.push(count));
   const release = held.hold(whose('a'));
@@ -23,14 +23,14 @@ test('one key has a quarter at most of what may be held open, and what it lets g
   assert.deepEqual(counts, [1, 2, 3, 2, 3]);
 });
 
-test('no more is held open than may be, by whomever; without keys nobody has a share', () => {
+test('the number of open requests is limited for all callers; without keys there are no shares', () => {
   const held = new Held(2, () => undefined);
   held.hold(whose());
   held.hold(whose());
   assert.throws(() => held.hold(whose('a')), /holds 2 requests open, which is its limit/);
 });
 
-test('all keys of one project together have half at most, so that others come in', () => {
+test('all keys of one project together hold at most half of the open requests', () => {
   const held = new Held(8, () => undefined);
   const others = { ...whose('x'), project: parseProject('b') };
   for (const key of ['a', 'b', 'c', 'd']) held.hold(whose(key));
@@ -40,7 +40,7 @@ test('all keys of one project together have half at most, so that others come in
   held.hold(others);
 });
 
-test('whoever can choose among 2^64 addresses is one', () => {
+test('all addresses of one IPv6 /64 network count as one', () => {
   const found = [
     ...['203.0.113.9', '::ffff:203.0.113.9', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::9'],
     ...['2001:0DB8:1:2:ffff::', '2001:db8::9', '::1', 'fe80::1'],

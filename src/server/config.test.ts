@@ -38,14 +38,14 @@ describe('configuration', () => {
     ]);
   });
 
-  test('a name is one in three spellings, and no two settings share one', () => {
+  test('a setting has one name in three spellings, and no two settings share one', () => {
     const { variable, flag } = SETTINGS.find(({ name }) => name === 'limits.bodyBytesMax') ?? {};
     assert.deepEqual([variable, flag], ['HOLDFAST_LIMITS_BODY_BYTES_MAX', 'limits-body-bytes-max']);
     assert.equal(new Set(SETTINGS.map((each) => each.variable)).size, SETTINGS.length);
     assert.equal(new Set(SETTINGS.map((each) => each.flag)).size, SETTINGS.length);
   });
 
-  test('a name that is not known is an error that names the nearest', () => {
+  test('an unknown name is an error that suggests the nearest', () => {
     assert.throws(
       () => fileSource('f', { prot: 1 }),
       /f: there is no setting "prot". Did you mean "port"\?/,
@@ -61,7 +61,7 @@ describe('configuration', () => {
     assert.deepEqual(environmentSources({ HOLDFAST_KEY: SECRET, HOLDFAST_URL: 'x' }), []);
   });
 
-  test('a value that cannot be is an error that says what could', () => {
+  test('an invalid value is an error that names the valid ones', () => {
     assert.throws(
       () => flagSources({ port: 'soon' }),
       /--port must be a whole number between 0 and 65535; got "soon"/,
@@ -84,7 +84,7 @@ describe('configuration', () => {
     );
   });
 
-  test('what Kubernetes says of a Service named holdfast is not taken for a setting', () => {
+  test('variables that Kubernetes sets for a Service named holdfast are not taken for settings', () => {
     for (const variables of [
       { HOLDFAST_PORT: 'tcp://10.0.0.1:7433' },
       { HOLDFAST_SERVICE_HOST: '10.0.0.1' },
@@ -94,13 +94,13 @@ describe('configuration', () => {
     }
   });
 
-  test('true and false are no text, unless text is what is wanted', () => {
+  test('true and false are not text, unless the setting is text', () => {
     const trusts = (text: string) =>
       configFrom(flagSources({ 'trust-proxy': text })).config.trustProxy;
     assert.deepEqual(['true', 'false', '10.0.0.0/8'].map(trusts), [true, false, '10.0.0.0/8']);
   });
 
-  test('secrets are left out of what people see', () => {
+  test('secrets are left out of messages', () => {
     assert.equal(
       withoutSecrets(`postgres://me:a:b/c@d@host:5432/db?password=hush&x=1 and ${SECRET}.`),
       'postgres://me:…@host:5432/db?password=…&x=1 and hf_abcdefghijklmnop_….',
@@ -114,7 +114,7 @@ describe('configuration', () => {
     assert.equal(withoutSecrets(`${urls}c@d`), 'a://b:…@d');
   });
 
-  test('secrets in places of a store, of queues and of an archive are never shown', () => {
+  test('secrets in addresses of a store, of queues and of an archive are never shown', () => {
     const places = [
       ['store', 'postgres://me:very-secret and more@host/db'],
       ['store', 'postgres:me:very-secret@host/db'],
@@ -145,7 +145,7 @@ describe('configuration', () => {
     assert.deepEqual(hidden('push.endpoints', [endpoint]), [endpoint]);
   });
 
-  test('what stands where a group should be is not shown', () => {
+  test('a value in place of a group is not shown', () => {
     for (const group of ['archive', 'sqs', 'push', 'postgres']) {
       for (const content of ['very-secret', [{ secretAccessKey: 'very-secret' }]]) {
         const wrong = (): unknown => fileSource('f', { [group]: content });
@@ -163,7 +163,7 @@ describe('configuration', () => {
     assert.ok(!shown.includes('very-secret'));
   });
 
-  test('keys of endpoints and queues are never shown, wherever they were put', () => {
+  test('keys of endpoints and queues are never shown, in whatever place', () => {
     const url = 'https://shop.example/hf?code=very-secret';
     const flags = flagSources({ 'push-endpoints': JSON.stringify([{ url, pipelines: ['p'] }]) });
     const shown = configFrom(flags).settings.map(({ name, value }) => hidden(name, value));

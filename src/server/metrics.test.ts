@@ -17,7 +17,7 @@ async function submittedOf(metrics: ServerMetrics, project?: string): Promise<re
   return text.split('\n').filter((line) => line.startsWith('holdfast_executions_submitted_total{'));
 }
 
-test('a project with any number of pipelines has few series, and takes none of another', async () => {
+test('a project with any number of pipelines has few series, and takes none of another project', async () => {
   const metrics = await open();
   for (let nth = 0; nth < 10_000; nth += 1) {
     metrics.countsOf(HOSTILE, parsePipelineName(`p${nth}`)).submitted('batch');
@@ -33,7 +33,7 @@ test('a project with any number of pipelines has few series, and takes none of a
   assert.ok(all.includes(healthy));
 });
 
-test('any number of projects has few series, too', async () => {
+test('any number of projects has few series too', async () => {
   const metrics = await open();
   for (let nth = 0; nth < 100; nth += 1) {
     for (let each = 0; each < 20; each += 1) {
@@ -46,7 +46,7 @@ test('any number of projects has few series, too', async () => {
   assert.ok(all.some((line) => line.endsWith('pipeline="(other)",lane="batch"} 1000')));
 });
 
-test('what the engine does for each pipeline is one label, and so is what is not known', async () => {
+test('the engine’s executions for each pipeline share one label, and so do unknown pipelines', async () => {
   const metrics = await open();
   for (const pipeline of ['holdfast.answer/a', 'holdfast.answer/b']) {
     metrics.countsOf(HEALTHY, parsePipelineName(pipeline)).submitted('batch');

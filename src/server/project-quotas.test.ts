@@ -35,7 +35,7 @@ function passed(settled: readonly PromiseSettledResult<unknown>[]): number {
   return settled.filter(({ status }) => status === 'fulfilled').length;
 }
 
-test('P-14, P-16: what is added counts at once, what has ended with the next look, once a second', async () => {
+test('P-14, P-16: additions count at once, ended ones with the next look, once a second', async () => {
   const clock = new ManualClock();
   const { seen, access } = counting(clock);
   const quotas = new ProjectQuotas(access, clock, { executions: 3 });
@@ -79,7 +79,7 @@ test('P-14: writes that are under way during a look still count after it', async
   await assert.rejects(add(quotas, 'executions'), OVER);
 });
 
-test('P-14: at a full quota a repeated write passes, and what it adds counts', async () => {
+test('P-14: at a full quota a repeated write passes, and its additions count', async () => {
   const clock = new ManualClock();
   const { seen, access } = counting(clock);
   const quotas = new ProjectQuotas(access, clock, { bytes: 10 });
@@ -106,7 +106,7 @@ test('P-14: a write that adds nothing takes no room', async () => {
   await assert.rejects(add(quotas, 'executions'), OVER);
 });
 
-test('P-14, P-16: coordinators together let through at most the quota once for each, until they look again', async () => {
+test('P-14, P-16: coordinators together admit at most the quota once each, until they look again', async () => {
   const clock = new ManualClock();
   const { seen, access } = counting(clock);
   const written = async (): Promise<void> => {

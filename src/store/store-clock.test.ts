@@ -53,7 +53,7 @@ test('C-2: a wall clock that goes ahead is followed, also after a suspend', () =
   assert.equal(clock.read(0), 61_000);
 });
 
-test('C-2: the high-water mark of another process or an earlier life is the least there is', () => {
+test('C-2: the high-water mark of another process or an earlier start is the minimum', () => {
   const host = hostClock(1_000);
   const clock = new StoreClock(host);
   assert.equal(clock.read(5_000), 5_000);
@@ -103,7 +103,7 @@ test('C-9: a wall clock that stays ahead is followed after two minutes', () => {
   assert.equal(clock.read(mark, clock.kept), 1_120_000 + HOUR);
 });
 
-test('C-9: a suspend, a store that nobody used for days, and a new start are followed at once', () => {
+test('C-9: a suspend, a store that was unused for days, and a new start are followed at once', () => {
   const { host, pass } = bootedHost(1_000_000);
   const clock = new StoreClock(host);
   const mark = clock.read(0);
@@ -127,7 +127,7 @@ test('C-8: a mark that another process has set back is followed', () => {
   assert.equal(clock.read(5_010), 5_010);
 });
 
-test('C-2: many small steps add up to what passed, without rounding away', () => {
+test('C-2: many small steps add up to the passed time, without rounding away', () => {
   const host = hostClock(1_893_456_000_000);
   const clock = new StoreClock(host);
   clock.read(0);

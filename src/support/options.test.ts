@@ -20,21 +20,21 @@ test('known options pass, whatever their value', () => {
   rejectUnknownOptions('openStore', {}, known);
 });
 
-test('an unknown option is refused with the one that was probably meant', () => {
+test('an unknown option is refused with the most similar one', () => {
   assert.throws(
     () => rejectUnknownOptions('openStore', { polcy: {} }, known),
     /^InvalidInput: openStore: there is no option "polcy". Did you mean "policy"\?$/,
   );
 });
 
-test('an unknown option that is like no other is answered with the list', () => {
+test('an unknown option without a similar one is refused with the list', () => {
   assert.throws(
     () => rejectUnknownOptions('openStore', { temperature: 1 }, known),
     /Known options: file, policy, clock\./,
   );
 });
 
-test('a name that other libraries use is answered with the one it has here', () => {
+test('a name from another library is refused with the name used here', () => {
   const known = ['url', 'pooler', 'ttlMs'];
   const expectHint = (name: string, hint: RegExp): void =>
     assert.throws(() => rejectUnknownOptions('openStore', { [name]: 1 }, known), hint);
@@ -44,7 +44,7 @@ test('a name that other libraries use is answered with the one it has here', () 
   expectHint('filename', /Known options/);
 });
 
-test('each option is read once, also what is inherited; undefined was not given', () => {
+test('each option is read once, inherited ones too; undefined means not given', () => {
   let reads = 0;
   const options = {
     get file() {
@@ -59,7 +59,7 @@ test('each option is read once, also what is inherited; undefined was not given'
   assert.deepEqual(readOptions('openStore', inherited, known), { file: 'above' });
 });
 
-test('what has no options is refused instead of read as none', () => {
+test('a value that is not an options object is refused, not read as empty', () => {
   for (const wrong of [[], new Map(), Promise.resolve({}), new Date(0), () => 1, 'a', null]) {
     assert.throws(
       () => readOptions('openStore', wrong as object, known),
@@ -88,7 +88,7 @@ test('an option that throws when it is read is named, and keeps its cause', () =
   assert.throws(() => requireMethods('clock', proxy, ['now']), /clock cannot be read/);
 });
 
-test('a list is copied place by place', () => {
+test('a list is copied item by item', () => {
   const list = [1, 2];
   const copy = readList('list', list);
   list.push(3);
@@ -96,7 +96,7 @@ test('a list is copied place by place', () => {
   assert.throws(() => readList('list', new Set()), /list must be an array/);
 });
 
-test('what cannot do what is needed is not shown', () => {
+test('an object without the needed methods is refused, and not shown', () => {
   requireMethods('clock', { now: () => 1 }, ['now']);
   assert.throws(() => requireMethods('codec', { secret: 'x' }, ['encode', 'decode']), {
     message:
@@ -111,7 +111,7 @@ test('a whole number within its range passes, both ends included', () => {
   }
 });
 
-test('anything else is refused by name', () => {
+test('any other number is refused by name', () => {
   const range = { min: 1, max: 3 };
   assert.throws(() => integerOption('limit', 0, range), /limit must be between 1 and 3; got 0/);
   assert.throws(() => integerOption('limit', 4, range), /limit must be between 1 and 3; got 4/);
@@ -150,29 +150,29 @@ test('any value can be shown in a message', () => {
 
 const names = ['ttlMs', 'graceMs', 'metadata', 'parent'];
 
-test('a slip finds the name that was meant', () => {
+test('a misspelt name finds the right one', () => {
   assert.equal(nearestName('ttlms', names), 'ttlMs');
   assert.equal(nearestName('gracMs', names), 'graceMs');
   assert.equal(nearestName('metdaata', names), 'metadata');
   assert.equal(nearestName('PARENT', names), 'parent');
 });
 
-test('letters that changed places are one slip, not two', () => {
+test('two swapped letters are one slip, not two', () => {
   assert.equal(nearestName('lsit', ['init', 'list']), 'list');
   assert.equal(nearestName('ab', ['cd', 'ba']), 'ba');
 });
 
-test('a name like no other finds none', () => {
+test('a name without a similar one finds nothing', () => {
   assert.equal(nearestName('temperature', names), undefined);
   assert.equal(nearestName('x', ['metadata']), undefined);
   assert.equal(nearestName('anything', []), undefined);
 });
 
-test('a name that is too long for a slip is compared with none', () => {
+test('a name that is too long for a slip is not compared', () => {
   const long = 'x'.repeat(65);
   assert.equal(nearestName(long, [`${long}y`]), undefined);
 });
 
-test('of several the nearest is taken', () => {
+test('the nearest of several similar names is taken', () => {
   assert.equal(nearestName('limits', ['limited', 'limit', 'lists']), 'limit');
 });

@@ -12,7 +12,7 @@ const OUTER: Shape = {
   many: { no: 64, kind: INNER, many: true },
 };
 
-test('what was written is read again, whatever the size of its numbers', () => {
+test('a written message is read back, whatever the size of its numbers', () => {
   for (const count of [0, 1, 127, 128, 300, 2 ** 32, 2 ** 40 + 5, Number.MAX_SAFE_INTEGER]) {
     const message = {
       count,
@@ -26,23 +26,23 @@ test('what was written is read again, whatever the size of its numbers', () => {
   }
 });
 
-test('what is missing is zero and empty, except messages, which are not there', () => {
+test('missing fields are zero and empty, except messages, which are absent', () => {
   const empty = { count: 0, id: '0', isSo: false, bytes: Buffer.alloc(0), many: [] };
   assert.deepEqual(decode(OUTER, Buffer.alloc(0)), empty);
 });
 
-test('the bytes are those that protocol buffers prescribe', () => {
+test('the bytes follow the protocol buffers encoding', () => {
   assert.equal(encode(OUTER, { count: 300 }).toString('hex'), '08ac02');
   assert.equal(encode(OUTER, { inner: { name: 'ab' } }).toString('hex'), '2a040a026162');
   assert.equal(encode(OUTER, { many: [{}] }).toString('hex'), '820400');
 });
 
-test('a number below zero, which comes in ten bytes, is read as such', () => {
+test('a negative number, which takes ten bytes, is read as such', () => {
   const minusOne = Buffer.from('08ffffffffffffffffff01', 'hex');
   assert.equal(decode<{ count: number }>(OUTER, minusOne).count, -1);
 });
 
-test('fields that are not known are skipped, whatever their type', () => {
+test('unknown fields are skipped, whatever their type', () => {
   const unknown = ['98065a', `9906${'00'.repeat(8)}`, '9a0603616263', `9d06${'00'.repeat(4)}`];
   const bytes = Buffer.from(`${unknown.join('')}0807`, 'hex');
   assert.equal(decode<{ count: number }>(OUTER, bytes).count, 7);

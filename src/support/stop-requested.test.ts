@@ -26,7 +26,7 @@ function watched(isByNpm: boolean): {
   return { clock, over, move: (to) => (parent = to), hasEnded: () => ended };
 }
 
-test('what npm started ends when the shell between them does', async () => {
+test('a process that npm started ends when the shell between them does', async () => {
   const { clock, move, hasEnded } = watched(true);
   await clock.advance(60_000);
   assert.equal(hasEnded(), false);
@@ -36,7 +36,7 @@ test('what npm started ends when the shell between them does', async () => {
   assert.equal(clock.waiting, 0);
 });
 
-test('what something else started, such as nohup, outlives its parent', async () => {
+test('a process that something else started, such as nohup, outlives its parent', async () => {
   const { clock, move, hasEnded } = watched(false);
   move(1);
   await clock.advance(60_000);
@@ -44,7 +44,7 @@ test('what something else started, such as nohup, outlives its parent', async ()
   assert.equal(clock.waiting, 0);
 });
 
-test('nothing is watched once the process stops by itself', async () => {
+test('the watch ends when the process stops by itself', async () => {
   const { clock, over, hasEnded } = watched(true);
   over.abort();
   await clock.advance(1_000);
@@ -52,7 +52,7 @@ test('nothing is watched once the process stops by itself', async () => {
   assert.equal(clock.waiting, 0);
 });
 
-test('a process whose npm ended before it could look ends too, unless npm is process 1', async () => {
+test('a process whose npm ended before the first look ends too, unless npm is process 1', async () => {
   for (const [initName, expected] of [
     ['systemd', true],
     ['npm start', false],

@@ -28,7 +28,7 @@ class Operations {
   }
 }
 
-test('what a project asks for is done one after the other, and another project does not wait for it', async () => {
+test('operations of a project run one after the other, and another project does not wait for them', async () => {
   const operations = new Operations(1);
   const [first, second] = [
     operations.ask('a', 'a1'),
@@ -50,7 +50,7 @@ test('what a project asks for is done one after the other, and another project d
   assert.deepEqual(operations.began, ['a1', 'b1', 'a2', 'a3', 'a4']);
 });
 
-test('as many of a project as there are places are under way at once, whatever it asks for', async () => {
+test('a project has at most as many operations under way as there are slots, however many it asks for', async () => {
   const operations = new Operations(4);
   const all = Array.from({ length: 1_000 }, (_, nth) => operations.ask('hostile', `h${nth}`));
   void operations.ask('healthy', 'own');
@@ -109,7 +109,7 @@ test('while two names are active, each begins its share in a turn, in order', as
   assert.deepEqual(requests.began, ['h1', 'x1', 'x2', 'x3', 'h2', 'h3']);
   assert.deepEqual(await requests.nextTurn(), ['x4', 'x5', 'x6']);
   await requests.begin('healthy', ['h4']);
-  assert.equal(requests.began.at(-1), 'h4', 'what another name has waiting delays nothing');
+  assert.equal(requests.began.at(-1), 'h4', 'waiting requests of another name delay nothing');
   assert.deepEqual(await requests.nextTurn(), ['x7']);
 });
 
@@ -120,7 +120,7 @@ test('a name that is active alone has a larger share, and a bound', async () => 
   assert.deepEqual(await requests.nextTurn(), ['a6']);
 });
 
-test('a name counts as active for a second after it asked', async () => {
+test('a name counts as active for a second after its request', async () => {
   const requests = new Requests();
   await requests.begin('healthy', ['h1']);
   requests.clock.nowMs += 999;

@@ -16,7 +16,7 @@ test('plain values become their JSON, without tags', () => {
   assert.equal(jsonOf(Object.assign(Object.create(null), { a: 1 })), '{"a":1}');
 });
 
-test('X-48: what JSON has nothing for is tagged, and data that looks like a tag is not taken for one', () => {
+test('X-48: values beyond JSON are tagged, and data that looks like a tag is not taken for one', () => {
   const value = { at: new Date(0), n: 1n, odd: { $date: 'x' } };
   const { json, tagged } = toText('It', value) ?? { json: '', tagged: false };
   assert.equal(
@@ -27,14 +27,14 @@ test('X-48: what JSON has nothing for is tagged, and data that looks like a tag 
   assert.deepEqual(fromParsed({ $date: 'x' }, undefined), { $date: 'x' });
 });
 
-test('X-48, X-89: a tag that this build does not know, or that is not one, is a fault and not a guess', () => {
+test('X-48, X-89: an unknown or malformed tag is a fault, not a guess', () => {
   const bad = [{ $url: 'x' }, { $bigint: 'x' }, { $map: 7 }, { $bytes: ['Float64Array', 'AA=='] }];
   for (const each of [...bad, { $bytes: ['Function', ''] }, { $set: null }, { $map: [1] }]) {
     assert.throws(() => fromParsed([each], true), { code: 'codec-refused' });
   }
 });
 
-test('for whoever knows no tags, a value is the JSON that comes nearest', () => {
+test('for readers without tags, a value is the nearest JSON', () => {
   const value = {
     at: new Date(0),
     n: 10n,
@@ -52,7 +52,7 @@ test('for whoever knows no tags, a value is the JSON that comes nearest', () => 
   });
 });
 
-test('what would come back as something else is refused with its path', () => {
+test('a value that would be read back as something else is refused with its path', () => {
   class Money {
     readonly cents = 5;
   }
@@ -67,7 +67,7 @@ test('what would come back as something else is refused with its path', () => {
   for (const [value, message] of cases) assert.throws(() => toText('The input', value), message);
 });
 
-test('a value that refers to itself is refused with where it does, not followed for ever', () => {
+test('a value that refers to itself is refused with the place, not followed for ever', () => {
   const loop: Record<string, unknown> = { a: 1 };
   loop['items'] = [new Map([['back', loop]])];
   assert.throws(() => toText('It', { loop }), {
@@ -79,7 +79,7 @@ test('a value that refers to itself is refused with where it does, not followed 
   assert.throws(() => toText('It', deep), /it is nested more than 200 deep/);
 });
 
-test('what JSON leaves out or rounds off is left out of the live value too, and only then is it copied', () => {
+test('values that JSON drops or rounds are changed in the live value too, which is copied only then', () => {
   const cases: readonly (readonly [unknown, unknown])[] = [
     [{ a: 1, b: undefined }, { a: 1 }],
     [-0, 0],
@@ -98,7 +98,7 @@ test('what JSON leaves out or rounds off is left out of the live value too, and 
   assert.equal(live.value, whole);
   toText('It', { b: undefined });
   toText('It', whole, live);
-  assert.equal(live.value, whole, 'what one value has does not matter to the next');
+  assert.equal(live.value, whole, 'one value does not affect the next');
 });
 
 test('a value that throws when it is read is refused', () => {

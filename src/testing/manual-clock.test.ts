@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from './manual-clock.ts';
 
-test('time stands still until it is moved, and then both clocks move alike', async () => {
+test('time stands still until it is advanced, and then both clocks move alike', async () => {
   const clock = new ManualClock(1_000);
   assert.deepEqual([clock.wallMs(), clock.monotonicMs()], [1_000, 0]);
   await clock.advance(250);

@@ -46,7 +46,7 @@ function stand(transport: { readonly doubles?: boolean } = {}): {
   return { delivered, store, clock };
 }
 
-test('a claim whose answer was lost is found with the next one, once, and what is known is not', async () => {
+test('a claim whose answer was lost is returned with the next one, once, and known claims are not', async () => {
   const { delivered, store } = stand();
   store.next = result(1, 2);
   await delivered.claim(request);
@@ -58,7 +58,7 @@ test('a claim whose answer was lost is found with the next one, once, and what i
   assert.deepEqual(fencesOf(await delivered.claim(request)), []);
 });
 
-test('what is let go of while the answer is on its way is not taken for lost', async () => {
+test('an execution that is let go while the answer is on its way is not taken for lost', async () => {
   const { delivered, store } = stand();
   store.next = result(1);
   await delivered.claim(request);
@@ -71,7 +71,7 @@ test('what is let go of while the answer is on its way is not taken for lost', a
   assert.deepEqual(fencesOf(await claiming), []);
 });
 
-test('without a loss nobody asks; after one, for a minute; a new session begins anew', async () => {
+test('without a loss no list is requested; after one, for a minute; a new session starts afresh', async () => {
   const { delivered, store, clock } = stand();
   await delivered.claim(request);
   assert.equal(store.asked, 0);
@@ -89,7 +89,7 @@ test('without a loss nobody asks; after one, for a minute; a new session begins 
   assert.equal(store.asked, 1);
 });
 
-test('M-1: where messages come twice, what the second claim took is found within a second', async () => {
+test('M-1: if messages come twice, the executions of the second claim are found within a second', async () => {
   const { delivered, store, clock } = stand({ doubles: true });
   store.next = result(2);
   await delivered.claim(request);

@@ -10,7 +10,7 @@ import { remoteStore } from './remote-store.ts';
 
 const ID = '01900000-0000-7000-8000-000000000001' as ExecutionId;
 
-test('M-8: what is not there is told from what cannot be said: a project or a session that is gone', async () => {
+test('M-8: an unknown execution is undefined, and a missing project or session is a fault', async () => {
   for (const code of [
     'execution-unknown',
     'not-found',
@@ -30,7 +30,7 @@ test('M-8: what is not there is told from what cannot be said: a project or a se
   }
 });
 
-test('X-27: what a session carries is asked for page by page', async () => {
+test('X-27: the claims of a session are read page by page', async () => {
   const asked: unknown[] = [];
   const pages = [{ items: [{ fence: 3 }, { fence: 5 }], more: true }, { items: [{ fence: 8 }] }];
   const lost = new OutcomeUnknown('lost');

@@ -71,7 +71,7 @@ async function text(holdfast: Holdfast, id: string, name: string): Promise<strin
   return Buffer.from(bytes).toString();
 }
 
-test('F-6, F-9: what is removed can be read, found and checked afterwards, and says all that there was', async () => {
+test('F-6, F-9: an archived execution can be read, found and verified afterwards, complete', async () => {
   const { holdfast, close } = await scene();
   const id = await ordered(holdfast);
   const before = await holdfast.history(id);
@@ -118,7 +118,7 @@ test('F-6, F-9: what is removed can be read, found and checked afterwards, and s
   await close();
 });
 
-test('F-9: what others wrote is text in the report, and a dead letter is told', async () => {
+test('F-9: user text stays text in the report, and the report has the dead letter', async () => {
   const { holdfast, close } = await scene();
   const id = await ordered(holdfast, true);
   assert.equal((await holdfast.archive.run()).removed, 1);
@@ -128,7 +128,7 @@ test('F-9: what others wrote is text in the report, and a dead letter is told', 
   await close();
 });
 
-test('F-9: documents that were changed or lost are named', async () => {
+test('F-9: changed and missing documents are named', async () => {
   const { holdfast, folder, close } = await scene();
   const id = await ordered(holdfast);
   await holdfast.archive.run();
@@ -154,7 +154,7 @@ test('F-9: documents that were changed or lost are named', async () => {
   await close();
 });
 
-test('F-9: archiving the same again writes the same to the same place', async () => {
+test('F-9: archiving an execution again writes the same documents to the same place', async () => {
   const { holdfast, archive, folder, close } = await scene();
   const id = await ordered(holdfast);
   const written: ArchiveDocument[] = [];
@@ -185,7 +185,7 @@ test('F-9: archiving the same again writes the same to the same place', async ()
   await close();
 });
 
-test('F-9: what a codec sealed is archived as it reads it, or as it is stored where it may not or cannot', async () => {
+test('F-9: values that a codec sealed are archived decoded, or as stored if decoding is off or impossible', async () => {
   const codec = aesCodec([{ id: 'a', key: Buffer.alloc(32, 7) }]);
   for (const decode of [true, false]) {
     const { holdfast, folder, close } = await scene({ codec }, decode);
@@ -200,7 +200,7 @@ test('F-9: what a codec sealed is archived as it reads it, or as it is stored wh
   }
 });
 
-test('F-1: a process that was told nothing removes nothing, and says what it lacks', async () => {
+test('F-1: a process without retention settings removes nothing, and its error names the missing setting', async () => {
   const { holdfast, close } = await scene();
   const id = await ordered(holdfast);
   const other = new Holdfast({ store: holdfast.store });
@@ -213,7 +213,7 @@ test('F-1: a process that was told nothing removes nothing, and says what it lac
   await close();
 });
 
-test('F-1: what a project says wins, name by name, and null is for ever', async () => {
+test('F-1: a project’s retention overrides the default, status by status, and null keeps for ever', async () => {
   const { holdfast, close } = await scene();
   const name = 'default' as never;
   await holdfast.store.access.putProject({ name, settings: { keepMs: { completed: null } } });
@@ -225,13 +225,13 @@ test('F-1: what a project says wins, name by name, and null is for ever', async 
   await close();
 });
 
-test('F-9: who is overtaken while it reads writes nothing over what the other has written', async () => {
+test('F-9: a process that is overtaken while it reads does not overwrite the other’s documents', async () => {
   const { holdfast, archive, folder, close } = await scene();
   const id = await ordered(holdfast);
   const { executions } = holdfast.store;
   const slow = {
     ...executions,
-    // Rows that are gone look like none: it must not take that for what there was.
+    // Missing rows read as an empty list. The archiver must not mistake that for the real content.
     async attachments(of: Parameters<typeof executions.attachments>[0]) {
       assert.equal((await holdfast.archive.run()).removed, 1);
       return executions.attachments(of);

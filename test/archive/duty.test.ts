@@ -23,7 +23,7 @@ interface Scene {
   readonly clock: ManualClock;
   readonly reports: ExecutionReport[];
   readonly documents: Map<string, Uint8Array>;
-  /** While it is set the archive is away. */
+  /** While this is set, the archive is away. */
   readonly outage: { isOn: boolean };
   open(retention?: Partial<RetentionOptions> | 'none'): Process;
 }
@@ -62,7 +62,7 @@ async function withScene(run: (scene: Scene) => Promise<void>): Promise<void> {
   }
 }
 
-test('F-1, F-10: what is due goes by itself, when it is and not before', () =>
+test('F-1, F-10: a worker archives due executions by itself, when they are due and not before', () =>
   withScene(async ({ clock, reports, open }) => {
     const { holdfast } = open();
     await holdfast.worker({ pipelines: [quick] });
@@ -76,7 +76,7 @@ test('F-1, F-10: what is due goes by itself, when it is and not before', () =>
     assert.deepEqual(removed, [{ kind: 'removed', removed: 1, archived: 1, failed: 0 }]);
   }));
 
-test('F-10: of many that may, one looks; another goes on when that one is gone', () =>
+test('F-10: one of many workers archives; when it stops, another continues', () =>
   withScene(async ({ clock, open }) => {
     const [one, two] = [open(), open()];
     const worker = await one.holdfast.worker({ pipelines: [quick] });
@@ -91,7 +91,7 @@ test('F-10: of many that may, one looks; another goes on when that one is gone',
     assert.ok(two.reads() > 5);
   }));
 
-test('F-1: a worker that was told nothing never looks', () =>
+test('F-1: a worker without retention settings never looks for due executions', () =>
   withScene(async ({ clock, open }) => {
     const { holdfast, reads } = open('none');
     await holdfast.worker({ pipelines: [quick] });
@@ -101,7 +101,7 @@ test('F-1: a worker that was told nothing never looks', () =>
     assert.equal((await holdfast.read(id))?.status, 'completed');
   }));
 
-test('F-11: while the archive is away nothing goes, which is said; when it is back everything does', () =>
+test('F-11: while the archive is away nothing is removed and the trouble is reported; later all is archived', () =>
   withScene(async ({ clock, reports, outage, open }) => {
     const { holdfast } = open();
     await holdfast.worker({ pipelines: [quick] });
@@ -118,7 +118,7 @@ test('F-11: while the archive is away nothing goes, which is said; when it is ba
     }
   }));
 
-test('F-2: a family goes from the top, round by round, and nothing of it before its root', () =>
+test('F-2: a family is removed from the top, round by round, and no member before its root', () =>
   withScene(async ({ clock, open }) => {
     const child = pipeline({ name: 'child', run: (_, n: number) => n });
     const parent = pipeline({
@@ -139,7 +139,7 @@ test('F-2: a family goes from the top, round by round, and nothing of it before 
     ]);
   }));
 
-test('F-4: without an archive what is due is gone, if that was said', () =>
+test('F-4: without an archive due executions are deleted, if the settings allow it', () =>
   withScene(async ({ clock, documents, open }) => {
     const { holdfast } = open({ archive: 'none' });
     await holdfast.worker({ pipelines: [quick] });

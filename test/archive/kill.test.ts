@@ -23,7 +23,7 @@ const note = pipeline({
   },
 });
 
-/** A file with what has ended, from which every round begins. */
+/** A file with ended executions, from which every round begins. */
 async function prepared(): Promise<{ readonly file: string; readonly ids: readonly string[] }> {
   const file = join(home, 'ended.db');
   const store = await openSqliteStore({ file });
@@ -41,7 +41,7 @@ interface Ran {
   readonly counts: { readonly put: number; readonly commit: number };
 }
 
-/** Undefined when it was killed. */
+/** Undefined if the process was killed. */
 async function archiver(args: ArchiverArgs): Promise<Ran | undefined> {
   const child = join(import.meta.dirname, 'children/archiver.ts');
   try {
@@ -54,7 +54,10 @@ async function archiver(args: ArchiverArgs): Promise<Ran | undefined> {
   }
 }
 
-/** Nothing is lost: each is there, or archived and intact. How many are there is answered. */
+/**
+ * Nothing is lost: each execution is in the store, or archived and intact. Returns how many are in
+ * the store.
+ */
 async function kept({ file, folder }: ArchiverArgs, ids: readonly string[]): Promise<number> {
   const store = await openSqliteStore({ file });
   const retention = { archive: openFolderArchive({ folder }) };

@@ -1,4 +1,4 @@
-// An S3-compatible server on loopback, with a gate in front of it that can be closed, stalled, or full.
+// An S3-compatible server on loopback, behind a gate that a test can close, stall or fill up.
 
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,12 +7,12 @@ import { startS3 } from '../services/s3.ts';
 export const CREDENTIALS = { accessKeyId: 'ARCHIVER', secretAccessKey: 'of the archive' } as const;
 export const BUCKET = 'archive';
 
-/** What becomes of the next requests: `cut` in the middle of one. */
+/** The fate of the next requests. `cut` ends the connection in the middle of one. */
 export type GateMode = 'open' | 'down' | 'stalled' | 'full' | 'cut';
 
 export interface S3ForTests {
   readonly url: string;
-  /** From the n-th request that writes on, counted from now. */
+  /** From the n-th writing request on, counted from now. */
   turn(mode: GateMode, afterWrites?: number): void;
   /** Resolves when the gate stalls a request. */
   stalled(): Promise<void>;
@@ -38,7 +38,7 @@ export async function s3ForTests(): Promise<S3ForTests> {
     }
     const { method, url, headers } = incoming;
     const onward = request({ host: '127.0.0.1', port, method, path: url, headers }, (answer) => {
-      // It was stored, and nobody is told.
+      // The server stores the object, and the client gets no answer.
       if (now === 'cut') return incoming.destroy();
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       return answer.pipe(outgoing);

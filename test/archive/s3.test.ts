@@ -45,7 +45,7 @@ async function withEnded(
   }
 }
 
-test('F-9: an object is what was put, under a prefix too, and what is not there is not there', async () => {
+test('F-9: an object is read back as it was put, with a prefix too, and a missing one is undefined', async () => {
   for (const prefix of ['', 'deep/er', 'deep/er/']) {
     const archive = await open(prefix === '' ? {} : { prefix });
     const bytes = Buffer.from('{"ü":1}');
@@ -56,7 +56,7 @@ test('F-9: an object is what was put, under a prefix too, and what is not there 
   }
 });
 
-test('F-11: a type that no header can carry is archived as bytes, and stops nobody', async () => {
+test('F-11: a content type that no header can carry is archived as bytes, without an error', async () => {
   const archive = await open({ prefix: 'odd-types' });
   const bytes = Buffer.from('x');
   for (const type of ['text/plain\nx: y', 'tëxt/✓', '']) {
@@ -65,7 +65,7 @@ test('F-11: a type that no header can carry is archived as bytes, and stops nobo
   }
 });
 
-test('F-11: wrong credentials and a bucket that is not there are said, without the secret', async () => {
+test('F-11: errors name wrong credentials and a missing bucket, without the secret', async () => {
   const document = { path: 'a.json', type: 'application/json', bytes: Buffer.from('{}') };
   const wrong = await open({ accessKeyId: 'NOBODY', secretAccessKey: 'not-the-secret' });
   await assert.rejects(wrong.put(document), (error: Error) => {
@@ -98,7 +98,8 @@ for (const mode of ['down', 'stalled', 'full', 'cut'] satisfies readonly GateMod
       withEnded(async (store, ids) => {
         const prefix = `${mode}-${writes}`;
         const keepMs = { completed: 0 };
-        // A machine that is busy does not answer in 300 ms either: what must succeed is asked without haste.
+        // A busy machine does not answer within 300 ms either, so requests that must succeed get
+        // more time.
         const hasty = await open({ prefix, timeoutMs: 300 });
         const failing = new Holdfast({ store, retention: { archive: hasty, keepMs } });
         s3.turn(mode, writes);

@@ -1,4 +1,4 @@
-// holdfast archive, against a coordinator that lets go of what was cancelled at once.
+// holdfast archive, against a coordinator that removes cancelled executions at once.
 
 import assert from 'node:assert/strict';
 import { readFile, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ const LETS_GO = [
   ...['--retention-every-ms', '86400000'],
 ] as const;
 
-test('archive run, list, search, get and verify: from the row to the documents, and to what is wrong with them', () =>
+test('archive run, list, search, get and verify follow an execution from its row to damaged documents', () =>
   inFolder(async (cwd, own) => {
     const url = await own(startHoldfast([...SERVE, ...LETS_GO], { cwd })).url();
     const ask = (...words: readonly string[]) =>
@@ -68,7 +68,7 @@ test('archive run, list, search, get and verify: from the row to the documents, 
     assert.match(odd.problems, /Did you mean "search"\?/);
   }));
 
-test('a coordinator that is told how long and not where to does not start, and says what to set', () =>
+test('serve with a retention time and no archive does not start, and prints the setting to add', () =>
   inFolder(async (cwd) => {
     const lost = await holdfast([...SERVE, '--retention-completed-days', '30'], { cwd });
     assert.equal(lost.code, 2);

@@ -35,7 +35,7 @@ before(async () => {
 
 after(() => rm(folder, { recursive: true, force: true }));
 
-test('help says what there is; help for a command says what it takes', async () => {
+test('help lists the commands; help for a command lists its flags', async () => {
   for (const words of [[], ['help'], ['--help']]) {
     const { code, out } = await holdfast(...words);
     assert.equal(code, 0);
@@ -46,7 +46,7 @@ test('help says what there is; help for a command says what it takes', async () 
   assert.doesNotMatch((await holdfast('help', 'init')).out, /\n\n\n/, 'it takes no flags');
 });
 
-test('a slip of the pen is answered with what was meant, on stderr, with code 2', async () => {
+test('a misspelt command or flag exits with 2 and suggests the right one on stderr', async () => {
   const slips: readonly (readonly [readonly string[], RegExp])[] = [
     [['lsit'], /no command "lsit". Did you mean "list"\?/],
     [['advice'], /no command "advice". Did you mean "advise"\?/],
@@ -77,7 +77,7 @@ test('a slip of the pen is answered with what was meant, on stderr, with code 2'
   }
 });
 
-test('verify-log: a clean log is 0, a violation is 1 and is shown with its line', async () => {
+test('verify-log: a clean log exits with 0, a violation exits with 1 and prints its line', async () => {
   const clean = await holdfast('verify-log', ...takeover);
   assert.deepEqual({ code: clean.code, problems: clean.problems }, { code: 0, problems: '' });
   assert.match(clean.out, /takeovers after expiry\s+1\n[\s\S]*violations\s+0/);
@@ -96,7 +96,7 @@ test('verify-log: a clean log is 0, a violation is 1 and is shown with its line'
   assert.equal(json.violations[0].rule, 'overlapping-tenure');
 });
 
-test('verify-log: what is no lease log is 2, with the line and its problem', async () => {
+test('verify-log: a file that is not a lease log exits with 2, with the line and its problem', async () => {
   const other = join(folder, 'other.jsonl');
   await writeFile(other, '{"level":30}\n{"level":40}\n');
   const { code, problems } = await holdfast('verify-log', other);
@@ -104,7 +104,7 @@ test('verify-log: what is no lease log is 2, with the line and its problem', asy
   assert.match(problems, /other\.jsonl:1: kind must be one of/);
 });
 
-test('verify-log: what holds nothing to check is 2, and is not called clean', async () => {
+test('verify-log: a log with nothing to check exits with 2, and is not called clean', async () => {
   const text = join(folder, 'note.txt');
   const empty = join(folder, 'empty.jsonl');
   const begun = join(folder, 'begun.jsonl');
@@ -122,7 +122,7 @@ test('verify-log: what holds nothing to check is 2, and is not called clean', as
   }
 });
 
-test('advise: rotated logs in any order and the same one twice give the same advice', async () => {
+test('advise: rotated logs in any order, and one log twice, give the same advice', async () => {
   const text = await readFile(fleet, 'utf8');
   const [, ...lines] = text.trimEnd().split('\n');
   const half = Math.floor(lines.length / 2);
@@ -165,7 +165,7 @@ test('advise: a table for people, JSON for programs, a picture on request', asyn
   assert.equal(json.candidates, undefined);
 });
 
-test('advise: not enough evidence is 1 and says what is missing', async () => {
+test('advise: too little evidence exits with 1 and prints what is missing', async () => {
   const { code, out } = await holdfast('advise', short);
   assert.equal(code, 1);
   assert.match(
@@ -178,17 +178,20 @@ test('advise: not enough evidence is 1 and says what is missing', async () => {
   await assert.rejects(readFile(svg), /ENOENT/);
 });
 
-test('advise: limits of your own replace those of the preset', async () => {
+test('advise: limits on the command line replace those of the preset', async () => {
   const words = ['advise', fleet, '--preset', 'interactive'];
   const loose = JSON.parse((await holdfast(...words, '--takeover-ms', '60000', '--json')).out);
   const tight = JSON.parse((await holdfast(...words, '--takeover-ms', '6000', '--json')).out);
-  assert.ok(loose.predicted.takeoverP99Ms > tight.predicted.takeoverP99Ms, 'the limit is heard');
+  assert.ok(
+    loose.predicted.takeoverP99Ms > tight.predicted.takeoverP99Ms,
+    'the limit has an effect',
+  );
   assert.ok(tight.predicted.takeoverP99Ms <= 6_000);
   const strict = await holdfast(...words, '--false-losses', '1', '--takeover-ms', '1', '--json');
   assert.equal(strict.code, 1);
 });
 
-test('advise: what is no log is named once, also for programs, and is 2', async () => {
+test('advise: a file that is not a log is named once, also in JSON, and exits with 2', async () => {
   const binary = join(folder, 'binary.bin');
   const bytes = Uint8Array.from({ length: 4_000 }, (_, index) => (index * 7_919) % 256);
   await writeFile(binary, bytes);
@@ -208,7 +211,7 @@ test('the version is that of the package', async () => {
   assert.equal((await holdfast('--version')).out.trim(), JSON.parse(manifest).version);
 });
 
-test('the sample in the guide is what the command prints', async () => {
+test('the sample in the guide is the command’s output', async () => {
   const { out } = await holdfast('advise', fleet, '--preset', 'interactive');
   const guide = await readFile(join(import.meta.dirname, '../../docs/guide/advise.md'), 'utf8');
   const sample = /^```\n( +now[\s\S]*?)^…$/m.exec(guide)?.[1] ?? '';

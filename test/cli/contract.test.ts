@@ -1,4 +1,5 @@
-// holdfast contract, as a process: built from a module, kept, compared with what the code says later.
+// holdfast contract, as a process: it builds a contract from a module, keeps it, and compares it
+// with later code.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -45,7 +46,7 @@ before(async () => {
 
 after(() => rm(folder, { recursive: true, force: true }));
 
-test('a contract is built, checked, found to differ, and the difference told', async () => {
+test('contract build writes a contract, check finds a difference, and diff prints it', async () => {
   const built = await holdfast('build', 'v1.ts', '--json');
   assert.equal(built.code, 0, built.problems);
   const { version } = JSON.parse(built.out) as { version: string };
@@ -64,7 +65,7 @@ test('a contract is built, checked, found to differ, and the difference told', a
   assert.match(back.out, /ok +order +input\.id +need not be there/);
 });
 
-test('a new field that must be there is told in words', async () => {
+test('contract check explains a new required field', async () => {
   const id = { type: 'string' };
   await save('v3.ts', { type: 'object', properties: { id, colour: id }, required: ['colour'] });
   await holdfast('build', 'v1.ts');
@@ -73,7 +74,7 @@ test('a new field that must be there is told in words', async () => {
   assert.match(out, /BREAKS +order +input\.colour +must be there/);
 });
 
-test('what cannot be used says what to do', async () => {
+test('contract commands with wrong arguments print a fix', async () => {
   await writeFile(join(folder, 'none.ts'), 'export const nothing = 1;');
   await writeFile(join(folder, 'broken.ts'), "import './elsewhere.ts';");
   await writeFile(join(folder, 'bad.json'), '{"contracts":[{}]}');

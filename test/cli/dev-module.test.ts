@@ -15,7 +15,7 @@ let folder = '';
 let dev: Spawned;
 let client: HoldfastClient;
 
-/** As an editor does. */
+/** Saves the file as an editor does. */
 function save(step: string, word: string): Promise<void> {
   return writeFile(
     join(folder, 'pipelines.ts'),
@@ -55,7 +55,7 @@ async function parked(): Promise<string> {
   return id;
 }
 
-test('RE-13: what is saved is a release; what fits is repinned to it, what does not fit keeps its release, and the old code brings it back', async () => {
+test('RE-13: saving a module adopts a release: executions that fit are repinned, others wait for the old code', async () => {
   const first = await activeAfter(undefined);
   const id = await parked();
   await save('look', 'good morning');
@@ -90,7 +90,7 @@ test('RE-13: what is saved is a release; what fits is repinned to it, what does 
   assert.deepEqual(new Set(log.items.map(({ actor }) => actor)), new Set(['dev']));
 });
 
-test('RE-13: saving what the module imports is enough, however far down, and also after it could not be loaded', async () => {
+test('RE-13: saving a file that the module imports, at any depth, is enough, also after a failed load', async () => {
   const lib = join(folder, 'lib');
   await mkdir(lib);
   const writeWord = (word: string) =>
@@ -111,21 +111,21 @@ test('RE-13: saving what the module imports is enough, however far down, and als
   await writeWord('two');
   const second = await activeAfter(first);
   assert.equal(await output(), 'two');
-  // As editors do, after a mistake.
+  // Saves by a rename, as editors do, after a broken import.
   await writeFile(join(lib, 'words.ts'), "export { wrong } from './nowhere.ts';");
   await dev.prints(/module-not-loaded.*nowhere/);
   await writeFile(join(lib, 'draft'), "export const word = 'three';");
   await rename(join(lib, 'draft'), join(lib, 'words.ts'));
   const third = await activeAfter(second);
   assert.equal(await output(), 'three');
-  // A file that is there under another name, and an import that says so.
+  // The file exists under another name, and the import uses that name.
   await rename(join(lib, 'words.ts'), join(lib, 'phrases.ts'));
   await writeFile(join(folder, 'pipelines.ts'), main('phrases.ts'));
   await activeAfter(third);
   assert.equal(await output(), 'three');
 });
 
-test('each failed attempt, each bad end and each log line is one line of its log', async () => {
+test('dev logs one line for each failed attempt, each bad end and each log line', async () => {
   const before = (await client.releases.rollout('greet')).active;
   await writeFile(
     join(folder, 'pipelines.ts'),
@@ -162,7 +162,7 @@ test('each failed attempt, each bad end and each log line is one line of its log
   assert.match(log.out, /^\d+ +\S+ +log +hello \{"n":1\}\n$/);
 });
 
-test('holdfast dev of a file that is not there, or that has no pipelines, says so and ends', async () => {
+test('holdfast dev with a missing file, or without pipelines, prints the problem and ends', async () => {
   const dev = (module: string) => holdfast(['dev', module, '--port', '0'], { cwd: folder });
   const missing = await dev('nosuch.ts');
   assert.equal(missing.code, 2, missing.out);
@@ -173,7 +173,7 @@ test('holdfast dev of a file that is not there, or that has no pipelines, says s
   assert.match(empty.problems, /empty\.ts exports no pipeline/);
 });
 
-test('holdfast dev of a module, on a Node that cannot run it, says which one can and ends', async () => {
+test('holdfast dev with a module on an old Node names the version it needs and ends', async () => {
   const old = new URL('children/old-node.ts', import.meta.url).href;
   const { code, out, problems } = await holdfast(['dev', 'pipelines.ts', '--port', 'none'], {
     cwd: folder,

@@ -15,7 +15,7 @@ before(async () => {
 
 after(() => release());
 
-test('doctor looks without touching; migrate migrates; doctor finds the server as it should be', () =>
+test('doctor changes nothing; migrate migrates; doctor then reports no problem', () =>
   inFolder(async (cwd) => {
     const env = { HOLDFAST_STORE: url };
     const before = await holdfast(['doctor'], { cwd, env });
@@ -29,9 +29,9 @@ test('doctor looks without touching; migrate migrates; doctor finds the server a
     assert.match(out, /ok +fsync +on\n[\s\S]*ok +role of the server +primary[\s\S]*ok +clock/);
   }));
 
-test('doctor: a role that does not wait for its commits does no harm, behind a pooler neither', () =>
+test('doctor: a role that does not wait for its commits does no harm, nor does it behind a pooler', () =>
   inFolder(async (cwd) => {
-    // Roles are of the server, which other tests share.
+    // Roles belong to the server, which other tests share.
     const role = `hasty${new URL(url).pathname.replace('/', '_')}`;
     const client = new pg.Client({ connectionString: url });
     await client.connect();
@@ -51,7 +51,7 @@ test('doctor: a role that does not wait for its commits does no harm, behind a p
     }
   }));
 
-test('doctor: a server that is not there is told, without its password', () =>
+test('doctor: an unreachable server is reported without its password', () =>
   inFolder(async (cwd) => {
     const words = ['doctor', '--store', 'postgres://me:hush@127.0.0.1:1/app'];
     const { code, out } = await holdfast(words, { cwd });

@@ -1,4 +1,4 @@
-// The commands that ask a coordinator, against a real one with a worker in it: holdfast dev.
+// The commands that call a coordinator, against a real one with a worker: holdfast dev.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -39,7 +39,7 @@ async function submitted(input: string, ...words: readonly string[]): Promise<st
   return String(lines(ran)[0]?.['id']);
 }
 
-test('submit, watch, get: an execution from its input to its output', async () => {
+test('submit, watch and get follow an execution from its input to its output', async () => {
   const id = await submitted(ORDER, '--key', 'bob/1', '--tags', 'vip,late');
   const again = await ask(
     'submit',
@@ -69,7 +69,7 @@ test('submit, watch, get: an execution from its input to its output', async () =
   assert.equal(events.at(-1)?.['status'], 'completed', 'the last line is the result');
 });
 
-test('what dev says to try names its own URL, where that is not the one that is asked by itself', async () => {
+test('the commands that dev suggests have --url if it does not listen on the default URL', async () => {
   const tried = await dev.prints(/"try":"(.+?)","watch"/);
   assert.match(tried, new RegExp(` --url ${url}$`));
   assert.match(
@@ -78,23 +78,23 @@ test('what dev says to try names its own URL, where that is not the one that is 
   );
 });
 
-test('submit --wait: a pipeline without a worker is named once, and why it waits, on stderr', () =>
+test('submit --wait prints once, on stderr, that a pipeline has no worker', () =>
   inFolder(async (cwd, own) => {
     const words = ['submit', 'restaurnt-order', ORDER, '--wait', '--url', url];
     const waiting = own(startHoldfast(words, { cwd }));
     await waiting.prints(/waiting for a worker that serves pipeline "restaurnt-order"\..*\n.*\n/);
-    assert.match(waiting.out, /^\S+ submitted\n$/, 'that is on stderr');
+    assert.match(waiting.out, /^\S+ submitted\n$/, 'the reason is on stderr');
     assert.match(waiting.problems, /Ctrl-C/);
     assert.equal(waiting.problems.match(/No worker has announced/g)?.length, 1);
   }));
 
-test('input from a file that is not there: it says which, and how the others are typed', async () => {
+test('submit with a missing input file names the file and shows the other forms', async () => {
   const { code, problems } = await ask('submit', 'restaurant-order', '@missing.json');
   assert.equal(code, 2);
   assert.match(problems, /^There is no file "missing\.json"\. .*\n$/);
 });
 
-test('submit --wait: 1 when it ends otherwise than completed; input from a file and from stdin', async () => {
+test('submit --wait exits with 1 unless the execution completed, with input from a file or stdin', async () => {
   const input = '{"dish":"soup","guest":"eve","card":"declined"}';
   await writeFile(join(folder, 'order.json'), input);
   const fromFile = await ask('submit', 'restaurant-order', '@order.json', '--wait');
@@ -109,7 +109,7 @@ test('submit --wait: 1 when it ends otherwise than completed; input from a file 
   assert.equal(ended?.['status'], 'failed', 'nothing was charged, so nothing is given back');
 });
 
-test('list: filters, pages, all of them; history and explain', async () => {
+test('list filters, pages and lists all; history and explain print an execution', async () => {
   const ids = [];
   for (const nth of [1, 2, 3]) {
     const ran = await ask(
@@ -157,7 +157,7 @@ test('list: filters, pages, all of them; history and explain', async () => {
   assert.match(explained.out, /worker/i);
 });
 
-test('pause, resume, signal, cancel; what has ended is refused with 1', async () => {
+test('pause, resume, signal and cancel work, and exit with 1 for an ended execution', async () => {
   const id = await submitted('{"dish":"rice","guest":"dan"}', '--delay-ms', '3600000');
   assert.match((await ask('pause', id, '--reason', 'lunch')).out, /done; it is queued/);
   assert.deepEqual((await ask('get', id)).out.match(/^holds +(.*)$/m)?.[1], 'paused');
@@ -173,7 +173,7 @@ test('pause, resume, signal, cancel; what has ended is refused with 1', async ()
   assert.match(watched.out, /cancelled/);
 });
 
-test('what is not there is 1; what cannot be asked is 2 and says what to do', async () => {
+test('a missing execution exits with 1; an impossible request exits with 2 and prints a fix', async () => {
   const id = '01900000-0000-7000-8000-000000000000';
   for (const command of ['get', 'watch', 'explain', 'cancel']) {
     const ran = await ask(command, id);
@@ -192,7 +192,7 @@ test('what is not there is 1; what cannot be asked is 2 and says what to do', as
   assert.match(misspelt.problems, /Did you mean "HOLDFAST_URL"\?/);
 });
 
-test('what others wrote cannot move the cursor of a terminal', async () => {
+test('user text cannot move the cursor of a terminal', async () => {
   await ask('submit', 'nobody', '1', '--tags', 'odd', '--key', 'a\u001b[2Jb\nc\u009b');
   const { out } = await ask('list', '--tag', 'odd');
   assert.match(out, /a\\u001b\[2Jb\\nc\\u009b/);
@@ -214,7 +214,7 @@ test('dev keeps its state over restarts, and leaves no trace in git', () =>
     assert.equal((await second.stop('SIGINT')).code, 0);
   }));
 
-test('dev is told like serve: by a file and the environment; what it does not take is refused', () =>
+test('dev reads a file and the environment like serve, and refuses settings that it does not accept', () =>
   inFolder(async (cwd, own) => {
     const wrong: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
       [{ HOLDFAST_PROT: '1' }, /no setting "HOLDFAST_PROT". Did you mean "HOLDFAST_PORT"\?/],

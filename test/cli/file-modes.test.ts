@@ -1,4 +1,5 @@
-// Files with values or secrets in them are for the user that runs Holdfast, whatever the umask allows.
+// Only the user that runs Holdfast may read files with values or secrets, whatever the umask
+// allows.
 
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
@@ -13,7 +14,7 @@ import { recordLeases } from '../../src/observe/lease-log/recorder.ts';
 import { configFrom, flagSources } from '../../src/server/config.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 
-/** Of every file and folder in it, by its path from there. */
+/** The mode of every file and folder in it, by relative path. */
 async function modesIn(folder: string): Promise<Readonly<Record<string, string>>> {
   const names = await readdir(folder, { recursive: true });
   const modes = await Promise.all(
@@ -36,7 +37,7 @@ async function inOpenFolder(body: (folder: string) => Promise<void>): Promise<vo
   }
 }
 
-test('a store, its export, an archive and a lease log are made for their owner only', () =>
+test('only the owner can read a new store, export, archive or lease log', () =>
   inOpenFolder(async (folder) => {
     const file = join(folder, 'hf.db');
     const store = await openSqliteStore({ file });
@@ -65,7 +66,7 @@ test('a store, its export, an archive and a lease log are made for their owner o
     });
   }));
 
-test('a store that is there keeps its mode, and doctor names every file that others can read', () =>
+test('an existing store keeps its mode, and doctor names every file that others can read', () =>
   inOpenFolder(async (folder) => {
     const at = (name: string): string => join(folder, name);
     const flags = {
@@ -105,7 +106,7 @@ test('a store that is there keeps its mode, and doctor names every file that oth
     assert.deepEqual(await fileFindings(config), []);
   }));
 
-test('every listener on which keys travel in the clear is named', () => {
+test('every listener on which keys travel unencrypted is named', () => {
   const named = (flags: Readonly<Record<string, string>>) =>
     listenersInTheClear(configFrom(flagSources(flags)).config);
   const all = { host: '0.0.0.0', admin: '10.0.0.1:7434', grpc: '[::]:7435' };

@@ -1,5 +1,5 @@
-// holdfast keys and projects, against a real coordinator: what opens is shown once; a lost key is recovered from
-// the store itself, and that is on record.
+// holdfast keys and projects, against a real coordinator. It shows a new key once. `keys recover`
+// replaces a lost key in the store itself, and the audit records it.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const linesOf = ({ out }: Ran): readonly Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-test('keys and projects are created, listed, rotated and revoked; what opens is on stdout alone, once', () =>
+test('keys and projects are created, listed, rotated and revoked; a new key is printed once, on stdout only', () =>
   inFolder(async (cwd, own) => {
     const server = own(startHoldfast([...SERVE, '--admin', 'main'], { cwd }));
     const first = await server.prints(new RegExp(`(${KEY.source})`));
@@ -85,7 +85,7 @@ test('keys and projects are created, listed, rotated and revoked; what opens is 
     assert.doesNotMatch((await server.stop()).out, KEY, 'the log has no secret');
   }));
 
-test('a project is put again: only what is said changes, and is taken away by saying so', () =>
+test('projects put changes only the given settings, and can remove one', () =>
   inFolder(async (cwd, own) => {
     const server = own(startHoldfast([...SERVE, '--admin', 'main', '--auth', 'off'], { cwd }));
     const env = { HOLDFAST_URL: await server.url() };
@@ -107,7 +107,7 @@ test('a project is put again: only what is said changes, and is taken away by sa
     assert.deepEqual(none, [undefined, undefined]);
   }));
 
-test('what is typed wrong is told before anything is sent', async () => {
+test('wrong arguments of keys and projects are refused before a request is sent', async () => {
   const slips: readonly (readonly [readonly string[], RegExp])[] = [
     [['keys', 'crate'], /no "keys" command "crate". Did you mean "create"\?/],
     [['keys', 'create'], /<name> is required/],
@@ -133,7 +133,7 @@ test('what is typed wrong is told before anything is sent', async () => {
   }
 });
 
-test('a lost key: keys recover creates one in the store, which a running coordinator takes; it is on record', () =>
+test('keys recover creates a key in the store, a running coordinator accepts it, and the audit has it', () =>
   inFolder(async (cwd, own) => {
     const server = own(startHoldfast([...SERVE, '--admin', 'main'], { cwd }));
     const url = await server.url();
@@ -157,7 +157,7 @@ test('a lost key: keys recover creates one in the store, which a running coordin
     assert.match(String(json?.['key']), KEY);
   }));
 
-test('keys recover creates no store where there is none', () =>
+test('keys recover does not create a missing store', () =>
   inFolder(async (cwd) => {
     const ran = await holdfast(['keys', 'recover', '--store', join(cwd, 'other.db')], { cwd });
     assert.deepEqual([ran.code, ran.out], [2, '']);
@@ -166,7 +166,7 @@ test('keys recover creates no store where there is none', () =>
     assert.match(again.problems, /There is no store/, 'the command created nothing');
   }));
 
-test('where the routes of admin are off, or elsewhere, it is said how to reach them', () =>
+test('keys prints how to reach the admin routes if they are off or on another listener', () =>
   inFolder(async (cwd, own) => {
     const off = own(startHoldfast(SERVE, { cwd }));
     const key = await off.prints(new RegExp(`(${KEY.source})`));

@@ -1,5 +1,5 @@
-// Commands that are tables over pages, and those that send one request: what they ask for and what they show,
-// against a coordinator that says what the test wants.
+// Commands that print tables over pages, and commands that send one request: their requests and
+// their output, against a coordinator with prepared replies.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -43,7 +43,7 @@ before(async () => {
 
 after(() => server.close());
 
-/** Runs it, and says what it asked for. */
+/** Runs the command, and returns its output and its requests. */
 async function ask(
   words: readonly string[],
   ...bodies: readonly unknown[]
@@ -54,7 +54,7 @@ async function ask(
   return { ...ran, requests: [...asked] };
 }
 
-test('dead-letters, schedules, workers, leases, answer: tables with the columns that have something', async () => {
+test('dead-letters, schedules, workers, leases and answer print tables without empty columns', async () => {
   const letter = { execution: 'e1', pipeline: 'order', status: 'failed', code: 'x', at: 't' };
   const letters = await ask(['dead-letters', '--code', 'x'], { items: [letter] });
   assert.equal(letters.requests[0]?.url, '/v1/dead-letters?code=x');
@@ -84,7 +84,7 @@ test('dead-letters, schedules, workers, leases, answer: tables with the columns 
   assert.match(awaits.out, /^id +name +execution +dueAt +request\ni +approval +e +t +\{"a":1\}\n$/);
 });
 
-test('pages: one, with a word about the next; all; and lines for programs', async () => {
+test('lists print one page and how to get the next, all pages, or lines for programs', async () => {
   const first = { items: [{ key: 'a' }], cursor: 'a' };
   const one = await ask(['leases', '--limit', '1'], first, { items: [{ key: 'b' }] });
   assert.match(one.problems, /There are more\. Pass --cursor a, or --all/);
@@ -102,7 +102,7 @@ test('pages: one, with a word about the next; all; and lines for programs', asyn
   assert.deepEqual([all.out, all.problems], ['{"key":"a"}\n{"key":"b"}\n', '']);
 });
 
-test('answer and redrive send what was typed', async () => {
+test('answer and redrive send the typed arguments', async () => {
   const answered = await ask(['answer', 'a/b', '{"accepted":true}'], {
     kind: 'answered',
     settled: true,
@@ -123,7 +123,7 @@ test('answer and redrive send what was typed', async () => {
   assert.deepEqual(mode.requests, []);
 });
 
-test('the key comes from the environment or a flag, and the project too', async () => {
+test('the key and the project come from the environment or a flag', async () => {
   answers = [
     { status: 200, body: { items: [] } },
     { status: 200, body: { items: [] } },
@@ -141,7 +141,7 @@ test('the key comes from the environment or a flag, and the project too', async 
   );
 });
 
-test('what is no coordinator is 2 and says so; a problem is told in its words', async () => {
+test('a response that is not a coordinator’s exits with 2; a problem is printed with its own text', async () => {
   const page = await ask(['list'], '<html>');
   assert.equal(page.code, 2);
   assert.match(page.problems, /returned status 200 and a body that no coordinator sends/);

@@ -1,4 +1,4 @@
-// A key of all projects, and a person who does not say which is meant.
+// A key for all projects, used without naming a project.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ async function asking(
   return (...words) => holdfast(words, { env });
 }
 
-test('who finds nothing with a key of all projects is told which there are, and what to type', async () => {
+test('an empty list with a key for all projects names the other projects and the flag to use', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   await coordinator.key(['submit'], 'default');
   const ofAll = await asking(coordinator);
@@ -48,7 +48,7 @@ test('who finds nothing with a key of all projects is told which there are, and 
   assert.doesNotMatch((await ofOne('get', UNKNOWN)).problems, /Other projects/);
 });
 
-test('a key of all projects that asks for one that is not there is told which there are', async () => {
+test('a key for all projects that names a missing project gets the list of projects', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const ask = await asking(coordinator);
   await coordinator.key(['submit'], 'kitchen');
@@ -71,7 +71,7 @@ test('a key of all projects that asks for one that is not there is told which th
   );
 });
 
-test('an archive of nothing says how something gets there', async () => {
+test('archive list of an empty archive prints how executions get there', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const ask = await asking(coordinator, 'default');
   const all = await ask('archive', 'list');
@@ -83,7 +83,7 @@ test('an archive of nothing says how something gets there', async () => {
   assert.deepEqual([json.out, json.problems], ['', '']);
 });
 
-test('a store that was sealed refuses, which is 1', async () => {
+test('commands on a sealed store are refused and exit with 1', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const ask = await asking(coordinator, 'default');
   const seal = { actor: 'olga', reason: 'a larger machine', to: 'shop.ndjson' };

@@ -1,4 +1,5 @@
-// holdfast releases: what is typed wrong is refused before anybody is asked, and what people are shown.
+// holdfast releases: the command refuses wrong arguments before it sends a request. The tests also
+// check its output.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -50,7 +51,7 @@ const WRONG: readonly (readonly [typed: string, expected: RegExp])[] = [
 ];
 
 for (const [typed, expected] of WRONG) {
-  test(`holdfast releases ${typed}: refused, and nobody is asked`, async () => {
+  test(`holdfast releases ${typed}: refused, without a request`, async () => {
     const ran = await ask(typed);
     assert.equal(ran.code, 2, ran.out);
     assert.match(ran.problems, expected);
@@ -61,7 +62,7 @@ for (const [typed, expected] of WRONG) {
 
 const DIGEST = `sha256:${'7d41'.repeat(16)}`;
 
-test('holdfast releases: tables fit a screen, and programs get all of it', async () => {
+test('holdfast releases: tables fit a screen, and programs get all fields', async () => {
   const item = { name: 'v1', state: 'active', pinned: 0, artifact: 'image', digest: DIGEST };
   const items = [{ ...item, contractVersion: 'ab12'.repeat(16) }];
   const shown = await ask('list order', { items });
@@ -72,7 +73,7 @@ test('holdfast releases: tables fit a screen, and programs get all of it', async
   assert.match((await ask('log order --json', log)).out, /"action":"set-canary"/);
 });
 
-test('holdfast releases: nothing there is said in a sentence', async () => {
+test('holdfast releases: an empty list is explained in a sentence', async () => {
   const none = { items: [] };
   assert.match((await ask('rollouts', none)).problems, /No pipeline has releases yet/);
   assert.match((await ask('list order', none)).problems, /Pipeline "order" has no releases yet/);

@@ -1,4 +1,4 @@
-// Secrets in the wrong place: what is said of them does not show them. And keys that several projects have.
+// Secrets in the wrong place: no message shows them. Keys that several projects share are reported.
 
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { holdfast, inFolder } from './spawned.ts';
 
 const SECRET = 'very-secret-0123456789-0123456789-0123456789';
 
-test('what is wrong with the configuration is said without what may be a secret', () =>
+test('errors in the configuration are printed without values that may be secrets', () =>
   inFolder(async (cwd) => {
     const contents = [
       SECRET,
@@ -39,7 +39,7 @@ test('what is wrong with the configuration is said without what may be a secret'
     }
   }));
 
-test('doctor: endpoints of several projects that are called with the same keys are named', () =>
+test('doctor: endpoints of several projects with the same keys are named', () =>
   inFolder(async (cwd) => {
     const signing = (secret: string): string =>
       JSON.stringify({ keys: { k1: secret }, current: 'k1' });

@@ -13,7 +13,7 @@ import { holdfast, inFolder, inherited, Spawned, startHoldfast } from './spawned
 const KEY = /(hf_[a-z2-7]{16}_[A-Za-z0-9_-]{43})/;
 const SERVE = ['serve', '--port', '0'] as const;
 
-test('the first start shows a key once, on stderr; the second does not, and the key opens', () =>
+test('the first start prints a key once, on stderr; the second does not, and the key still opens', () =>
   inFolder(async (cwd, own) => {
     const first = own(startHoldfast(SERVE, { cwd }));
     const key = await first.prints(KEY);
@@ -34,7 +34,7 @@ test('the first start shows a key once, on stderr; the second does not, and the 
     assert.match(out, /"message":"stopping","because":"SIGINT"/);
   }));
 
-test('a start that fails makes no key: the one that succeeds shows it', () =>
+test('a start that fails creates no key, and the first that succeeds prints it', () =>
   inFolder(async (cwd, own) => {
     const elsewhere = join(cwd, 'elsewhere');
     await mkdir(elsewhere);
@@ -50,21 +50,22 @@ test('a start that fails makes no key: the one that succeeds shows it', () =>
     await started.prints(KEY);
   }));
 
-test('SIGTERM lets go of a long poll that is open, and then ends', () =>
+test('SIGTERM ends an open long poll and then the process', () =>
   inFolder(async (cwd, own) => {
     const server = own(startHoldfast([...SERVE, '--auth', 'off'], { cwd }));
     const url = await server.url();
     const { executions } = new HoldfastClient({ url });
     const { id } = await executions.submit({ pipeline: 'nobody' });
     const held = fetch(`${url}/v1/executions/${id}/result?waitMs=60000`);
-    // It goes out on a connection that is open; whoever opens one after it and is answered came later.
+    // The long poll uses an open connection. Once a request on a later connection is answered, the
+    // coordinator has read the poll.
     await executions.read(id);
     const [response, ended] = await Promise.all([held, server.stop()]);
     assert.equal(response.status, 202);
     assert.equal(ended.code, 0, ended.problems);
   }));
 
-test('it ends with the shell that npm or npx started it in', () =>
+test('serve ends when the shell that npm or npx started it in ends', () =>
   inFolder(async (cwd, own) => {
     const main = join(import.meta.dirname, '../../src/cli/main.ts');
     const command = `"${process.execPath}" "${main}" serve --port 0 --auth off; true`;
@@ -76,16 +77,16 @@ test('it ends with the shell that npm or npx started it in', () =>
     assert.match(out, /"because":"the npm that started it has ended"[\s\S]*"message":"stopped"/);
   }));
 
-test('a second signal ends it at once, whatever is still open', () =>
+test('a second signal ends serve at once, whatever is still open', () =>
   inFolder(async (cwd, own) => {
     const server = own(startHoldfast([...SERVE, '--auth', 'off'], { cwd }));
     const { port } = new URL(await server.url());
-    // Half of a request: it is under way, and it never comes to its end.
+    // Half of a request. It is under way and never ends.
     const half = connect(Number(port), '127.0.0.1');
     half.on('error', () => undefined);
     half.write('GET /v1/executions HTTP/1.1\r\nHost: localhost\r\n');
     await once(half, 'connect');
-    // It was read by then: this one came later, and is answered.
+    // Once this later request is answered, the coordinator has read the half one.
     await fetch(`http://127.0.0.1:${port}/healthz`);
     server.child.kill('SIGTERM');
     await server.prints(/"message":"stopping"/);
@@ -94,7 +95,7 @@ test('a second signal ends it at once, whatever is still open', () =>
     assert.equal(code, 1);
   }));
 
-test('without authentication it is loud, and loopback only', () =>
+test('without authentication serve prints a warning and listens on loopback only', () =>
   inFolder(async (cwd, own) => {
     const refused = await holdfast([...SERVE, '--auth', 'off', '--host', '0.0.0.0'], { cwd });
     assert.equal(refused.code, 2);
@@ -103,7 +104,7 @@ test('without authentication it is loud, and loopback only', () =>
     await server.prints(/AUTHENTICATION IS OFF/);
   }));
 
-test('what is not known in file, environment or flags is an error that names the nearest', () =>
+test('an unknown name in file, environment or flags is an error that suggests the nearest', () =>
   inFolder(async (cwd) => {
     const flag = await holdfast(['serve', '--prot', '1'], { cwd });
     assert.deepEqual([flag.code, flag.out], [2, '']);
@@ -120,7 +121,7 @@ test('what is not known in file, environment or flags is an error that names the
     );
   }));
 
-test('--print-config says each value and where it came from, without secrets', () =>
+test('--print-config prints each value and its source, without secrets', () =>
   inFolder(async (cwd) => {
     await mkdir(join(cwd, 'etc'));
     const file = join('etc', 'hf.json');
@@ -143,7 +144,7 @@ test('--print-config says each value and where it came from, without secrets', (
     assert.deepEqual(store, { name: 'store', value: join(cwd, 'etc', 'x.db'), from: file });
   }));
 
-test('each request is a line of the log, by its route, with who asked and without what opens', () =>
+test('each request is one log line with its route and caller, without secrets', () =>
   inFolder(async (cwd, own) => {
     const server = own(startHoldfast(SERVE, { cwd }));
     const key = await server.prints(KEY);

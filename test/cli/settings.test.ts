@@ -1,6 +1,5 @@
-// Every option of openServer that is data can be set by whoever runs `holdfast serve`: by a flag, a variable and an
-// entry of the file. Names of options are those of the table of bad arguments, which another test compares with the
-// code.
+// Every option of openServer that is data has a flag, a variable and a file entry of `holdfast
+// serve`. Another test compares the table of bad arguments, which names the options, with the code.
 
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -21,7 +20,10 @@ import { sqsOf } from '../../src/server/configured-transports.ts';
 import { OPTIONS_OF_OPENINGS } from '../engine/bad-arguments/of-openings.ts';
 import { inFolder } from './spawned.ts';
 
-/** Objects of the caller's code, and `decode`, for which a coordinator has no codec. */
+/**
+ * Options that are objects of the caller's code, and `decode`, for which a coordinator has no
+ * codec.
+ */
 const CODE: readonly string[] = [
   ...['store', 'demo', 'log', 'clock', 'timers', 'random'],
   ...['sqs.client', 'retention.archive', 'retention.decode'],
@@ -35,7 +37,7 @@ const FILES: Readonly<Record<string, unknown>> = {
   'cert.pem': 'a certificate',
 };
 
-/** Values by the names of settings; none is the default. */
+/** Values by the names of settings. None is a default. */
 const GIVEN: Readonly<Record<string, unknown>> = {
   store: 'other.db',
   host: '::1',
@@ -111,7 +113,7 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   'log.idle': true,
   'log.format': 'json',
 };
-/** Each excludes another that is given. */
+/** Settings that exclude another one in the list. */
 const INSTEAD: readonly string[] = ['archive.folder', 'retention.withoutArchive'];
 
 async function inFilledFolder(body: (given: typeof GIVEN) => Promise<void>): Promise<void> {
@@ -140,7 +142,7 @@ async function inFilledFolder(body: (given: typeof GIVEN) => Promise<void>): Pro
 const asText = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value);
 
-/** The same configuration, given in each of the three ways. */
+/** The same configuration, in each of the three forms. */
 function configsOf(given: typeof GIVEN): readonly Config[] {
   const known = SETTINGS.filter(({ name }) => Object.hasOwn(given, name));
   const file: Record<string, Record<string, unknown>> = {};
@@ -158,7 +160,7 @@ function configsOf(given: typeof GIVEN): readonly Config[] {
   ].map((sources) => configFrom(sources).config);
 }
 
-/** Names of options that have a value, with those of what is in them: `push.circuit.cooldownMs`. */
+/** Names of options with a value, and of the options inside them: `push.circuit.cooldownMs`. */
 function namesIn(value: unknown, path = ''): readonly string[] {
   if (Array.isArray(value)) return [path, ...namesIn(value[0], path)];
   if (typeof value !== 'object' || value === null) return [path];
@@ -168,7 +170,7 @@ function namesIn(value: unknown, path = ''): readonly string[] {
   return [path, ...inside];
 }
 
-/** As the table names them: `openServer: push.endpoints` has `url`. */
+/** In the form of the table: `openServer: push.endpoints` has `url`. */
 function optionNames(): readonly string[] {
   return OPTIONS_OF_OPENINGS.flatMap(({ of, names }) => {
     const group = /^(?:openServer|openHoldfast: (?=retention))(?:: )?(.*)$/.exec(of)?.[1];
@@ -195,7 +197,7 @@ test('every option of openServer that is data has a flag, a variable and a file 
     }
   }));
 
-test('keys of answer links are in a file, which doctor and serve look at and never show', () =>
+test('keys of answer links come from a file, which doctor and serve check and never print', () =>
   inFolder(async (folder) => {
     const file = join(folder, 'links.json');
     const found = async (content: string) => {

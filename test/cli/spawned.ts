@@ -1,5 +1,6 @@
-// The command line from its sources, with no setting of ours in its environment. A full run starts a process for
-// each command; `npm test` runs those that end by themselves in one that is kept.
+// Runs the command line from its sources, without our own settings in its environment. A full run
+// starts a process for each command. `npm test` runs commands that end by themselves in one kept
+// process.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork, spawn } from 'node:child_process';
@@ -22,7 +23,7 @@ export interface SpawnOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
-  /** Another command line than that of these sources. */
+  /** Another command line than the one of these sources. */
   readonly main?: string;
 }
 
@@ -47,7 +48,7 @@ const OWN_PROCESS: ReadonlySet<string> = new Set(['dev', 'init', 'contract']);
 let warm: ChildProcess | undefined;
 let isBusy = false;
 
-/** To its end. */
+/** Runs the command to its end. */
 export async function holdfast(words: readonly string[], options: SpawnOptions = {}): Promise<Ran> {
   const needsProcess =
     options.input !== undefined ||
@@ -76,7 +77,7 @@ async function runWarm(words: readonly string[], options: SpawnOptions): Promise
     const request: WarmRequest = { words, cwd: options.cwd ?? process.cwd(), env };
     child.send(request);
     const [ran] = (await ended) as [Ran];
-    // It ends with this process, whose channel it loses.
+    // It ends with this process, since it loses its channel.
     child.unref();
     child.channel?.unref();
     return ran;
@@ -85,7 +86,7 @@ async function runWarm(words: readonly string[], options: SpawnOptions): Promise
   }
 }
 
-/** Until it is stopped. */
+/** Runs until the test stops it. */
 export function startHoldfast(words: readonly string[], options: SpawnOptions = {}): Spawned {
   return new Spawned(start(words, options));
 }
@@ -125,7 +126,7 @@ export class Spawned {
     this.child.stdin?.end(text);
   }
 
-  /** What the first group of it matched, in either stream, once it does. */
+  /** Waits until the pattern matches in either stream, and returns its first group. */
   async prints(pattern: RegExp): Promise<string> {
     for (;;) {
       const found = pattern.exec(this.#out) ?? pattern.exec(this.#problems);
@@ -137,7 +138,7 @@ export class Spawned {
     }
   }
 
-  /** Where it listens, once it does. */
+  /** Waits until the command listens, and returns its URL. */
   url(): Promise<string> {
     return this.prints(/"url":"(http[^"]+)"/);
   }
@@ -152,7 +153,9 @@ export class Spawned {
   }
 }
 
-/** A folder of its own, which is gone afterwards; whatever still runs then is ended. */
+/**
+ * Gives `use` a new folder. Afterwards ends the processes that still run, and removes the folder.
+ */
 export async function inFolder(
   work: (folder: string, own: (spawned: Spawned) => Spawned) => Promise<void>,
 ): Promise<void> {

@@ -21,11 +21,11 @@ const KEY_FILE = join(TLS, 'server-key.pem');
 const CERT_FILE = join(TLS, 'server-cert.pem');
 const CA_FILE = join(TLS, 'ca.pem');
 
-/** Asks no coordinator: somebody may run one on this machine beside the tests. */
+/** Runs doctor without a coordinator, since one may run on this machine beside the tests. */
 const doctorHere = (words: readonly string[], options: SpawnOptions): Promise<Ran> =>
   holdfast(['doctor', '--url', 'http://127.0.0.1:1', ...words], options);
 
-test('migrate: says from which version to which; --check changes nothing and is 1', () =>
+test('migrate prints both versions; --check changes nothing and exits with 1', () =>
   inFolder(async (cwd) => {
     const check = await holdfast(['migrate', '--check'], { cwd });
     assert.equal(check.code, 1, check.problems);
@@ -41,7 +41,7 @@ test('migrate: says from which version to which; --check changes nothing and is 
     assert.deepEqual(JSON.parse(again.out).missing, []);
   }));
 
-test('raise-epoch: needs a store that is there and a reason, and says the epoch', () =>
+test('raise-epoch needs an existing store and a reason, and prints the epoch', () =>
   inFolder(async (cwd) => {
     const words = ['raise-epoch', '--store', 'holdfast.db', '--reason', 'restored'];
     const none = await holdfast(words, { cwd });
@@ -61,7 +61,7 @@ test('raise-epoch: needs a store that is there and a reason, and says the epoch'
     assert.match(doctor.out, new RegExp(raised));
   }));
 
-test('migrate and doctor: a file of a newer version, or of another program, is left alone', () =>
+test('migrate and doctor leave a file of a newer version, or of another program, as it is', () =>
   inFolder(async (cwd) => {
     await holdfast(['migrate'], { cwd });
     const database = new DatabaseSync(join(cwd, 'holdfast.db'));
@@ -81,7 +81,7 @@ test('migrate and doctor: a file of a newer version, or of another program, is l
     assert.match(foreign.out, /of another program/);
   }));
 
-test('serve: what doctor would name ends it with the same sentence, before anything is made', () =>
+test('serve ends with the same sentence as doctor, before it creates anything', () =>
   inFolder(async (cwd) => {
     await writeFile(join(cwd, 'taken'), 'a file');
     const wrong: readonly (readonly [readonly string[], RegExp])[] = [
@@ -100,7 +100,7 @@ test('serve: what doctor would name ends it with the same sentence, before anyth
 
 const absent = () => Promise.reject(new Error('not installed'));
 
-test('doctor: gRPC without its package, and what is as it must be', async () => {
+test('doctor: gRPC without its package is reported, and correct settings are not', async () => {
   const flags = { grpc: '127.0.0.1:7435', 'trust-proxy': 'loopback, 10.0.0.0/8, ::1' };
   const files = { 'tls-key-file': KEY_FILE, 'tls-cert-file': CERT_FILE, 'archive-folder': 'new' };
   const { config } = configFrom(flagSources({ ...flags, ...files }));
@@ -112,7 +112,7 @@ test('doctor: gRPC without its package, and what is as it must be', async () => 
   assert.match(missing[2]?.change ?? '', /npm install @grpc\/grpc-js/);
 });
 
-test('a Node without SQLite is told which one is needed, in a sentence', () =>
+test('on a Node without SQLite every command names the version it needs', () =>
   inFolder(async (cwd) => {
     const hooks = new URL('children/without-sqlite.ts', import.meta.url).href;
     const env = { NODE_OPTIONS: `--import=${hooks}` };
@@ -131,7 +131,7 @@ test('a Node without SQLite is told which one is needed, in a sentence', () =>
     assert.doesNotMatch(out, /Check that it runs/);
   }));
 
-test('doctor: all is well, before the first start and after it', () =>
+test('doctor: reports no problem before the first start and after it', () =>
   inFolder(async (cwd) => {
     const before = await doctorHere(['--port', '0'], { cwd });
     assert.equal(before.code, 0, before.out);
@@ -143,7 +143,7 @@ test('doctor: all is well, before the first start and after it', () =>
     assert.match(after.out, /No problems found\./);
   }));
 
-test('doctor: everything that is wrong is named, with what to change, and is 1', () =>
+test('doctor: names every problem with its fix, and exits with 1', () =>
   inFolder(async (cwd) => {
     await writeFile(join(cwd, 'taken'), 'a file');
     const wrong: readonly (readonly [readonly string[], RegExp])[] = [
@@ -188,7 +188,7 @@ test('doctor: everything that is wrong is named, with what to change, and is 1',
     );
   }));
 
-test('doctor: a port that is taken is told, and a coordinator that answers there is none of that', () =>
+test('doctor: reports a port of another program, but not that of a running coordinator', () =>
   inFolder(async (cwd, own) => {
     const other = createServer((socket) => socket.end());
     other.listen(0, '127.0.0.1');
@@ -212,7 +212,7 @@ test('doctor: a port that is taken is told, and a coordinator that answers there
     assert.equal(answered.code, 1);
   }));
 
-test('doctor: a host whose clock was set back behind the store is told', () =>
+test('doctor: reports a host whose clock was set back behind the store', () =>
   inFolder(async (cwd) => {
     await holdfast(['migrate'], { cwd });
     const database = new DatabaseSync(join(cwd, 'holdfast.db'));
@@ -226,7 +226,7 @@ test('doctor: a host whose clock was set back behind the store is told', () =>
     assert.equal(repaired.code, 0, repaired.out);
   }));
 
-test('doctor: an old Node is told', () => {
+test('doctor: reports an old Node', () => {
   assert.equal(nodeFinding('22.18.0', '22.18').change, undefined);
   assert.equal(nodeFinding('24.1.0', '22.18').change, undefined);
   assert.match(nodeFinding('22.17.1', '22.18').change ?? '', /22\.18 or newer/);
@@ -246,7 +246,7 @@ test('completion: bash completes commands, flags and choices', async () => {
   assert.equal(await complete('holdfast', 'help', 'wat'), 'watch');
 });
 
-test('completion: every shell is told every command; another shell is refused', async () => {
+test('completion: every shell gets every command, and an unknown shell is refused', async () => {
   const help = await holdfast(['help']);
   const names = [...help.out.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name = '']) => name);
   assert.ok(names.length > 20, help.out);

@@ -1,4 +1,5 @@
-// holdfast serve with queues and with endpoints, from a file, the environment and flags; and what doctor says of them.
+// holdfast serve with queues and endpoints, from a file, the environment and flags, and doctor's
+// report about them.
 
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -19,7 +20,7 @@ const queued = pipeline({ name: 'queued', run: (ctx) => ctx.step('one', () => 'b
 const pushed = pipeline({ name: 'pushed', run: (ctx) => ctx.step('one', () => 'by a call') });
 const SECRET = 'q'.repeat(32);
 
-test('serve: workers are heard over queues, and endpoints are called, as the configuration says', () =>
+test('serve takes messages from queues and calls endpoints, as configured', () =>
   inFolder(async (cwd, own) => {
     const stand = await SqsStand.open();
     const ofEndpoint = { keys: { own: 'o'.repeat(32) }, current: 'own' };
@@ -77,7 +78,7 @@ const CALLS = {
   'push-signing-file': 'signing.json',
 };
 
-test('doctor: what is wrong with queues and endpoints is named, with what to change', () =>
+test('doctor: names problems with queues and endpoints, each with its fix', () =>
   inFolder(async (cwd) => {
     const at = (name: string): string => join(cwd, name);
     await writeFile(at('keys.json'), JSON.stringify({ k1: { secret: SECRET } }));
@@ -147,7 +148,7 @@ test('doctor: what is wrong with queues and endpoints is named, with what to cha
     assert.match(served.problems, /^push: cannot be used\. .*without push\.endpoints/);
   }));
 
-test('settings that are lists: words with commas, or JSON; in a file, lists', () => {
+test('settings that are lists: words with commas or JSON; in a file, lists', () => {
   const hosts = (text: string) => configFrom(flagSources({ 'push-hosts': text })).config.push.hosts;
   assert.deepEqual(hosts('a.example, *.b.example'), ['a.example', '*.b.example']);
   assert.deepEqual(hosts('["a.example"]'), ['a.example']);

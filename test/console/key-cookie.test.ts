@@ -1,4 +1,4 @@
-// Signing in: what the cookie opens, and what a page of somebody else cannot do with it.
+// Signing in: the rights of the cookie, and its limits against pages of other sites.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -38,7 +38,7 @@ const CONSOLE = { 'holdfast-console': '1' };
 const SUBMIT = { method: 'POST', body: { pipeline: 'order' } } as const;
 
 describe('a key in a cookie', () => {
-  test('opens what the key opens, for reading and, from the console, for writing', async () => {
+  test('allows the operations of its key: reads, and writes from the console', async () => {
     await using coordinator = await TestCoordinator.onMemory();
     const cookie = await signedIn(coordinator, await coordinator.key(['submit'], 'shop'));
     assert.equal((await ask(coordinator, '/v1/executions', { headers: { cookie } })).status, 200);
@@ -48,10 +48,10 @@ describe('a key in a cookie', () => {
     assert.deepEqual([audit.status, audit.code], [403, 'role-missing']);
   });
 
-  test('opens nothing for a page of somebody else', async () => {
+  test('is refused on requests from another site', async () => {
     await using coordinator = await TestCoordinator.onMemory();
     const cookie = await signedIn(coordinator, await coordinator.key(['submit'], 'shop'));
-    // A form of another page: it can send the cookie at best, never the header.
+    // A form of another page can send the cookie at best, never the header.
     const form = await ask(coordinator, '/v1/executions', { ...SUBMIT, headers: { cookie } });
     assert.deepEqual([form.status, form.code], [403, 'foreign-page']);
     for (const site of ['cross-site', 'same-site']) {
@@ -63,7 +63,7 @@ describe('a key in a cookie', () => {
     }
     const out = await ask(coordinator, '/v1/sign-out', { method: 'POST', headers: { cookie } });
     assert.deepEqual([out.status, out.cookie], [403, '']);
-    // And no page is ever given the permission to send it.
+    // No page gets permission to send the header either.
     const asked = await fetch(`${coordinator.url}/v1/executions`, {
       method: 'OPTIONS',
       headers: { origin: 'https://elsewhere.example', 'access-control-request-method': 'POST' },
@@ -71,7 +71,7 @@ describe('a key in a cookie', () => {
     assert.equal(asked.headers.get('access-control-allow-origin'), null);
   });
 
-  test('is of no use when the key has ended, and is taken away by signing out', async () => {
+  test('stops working when the key ends, and signing out deletes it', async () => {
     await using coordinator = await TestCoordinator.onMemory();
     const key = await coordinator.key(['operate'], 'shop');
     const cookie = await signedIn(coordinator, key);
@@ -86,7 +86,7 @@ describe('a key in a cookie', () => {
     assert.equal((await ask(later, '/v1/caller', { headers })).code, 'key-required');
   });
 
-  test('nothing is put into a cookie for a key that does not open', async () => {
+  test('is not set for an invalid key', async () => {
     await using coordinator = await TestCoordinator.onMemory();
     const wrong = (await coordinator.key(['submit'])).slice(0, -3).concat('AAA');
     for (const authorization of [`Bearer ${wrong}`, 'Bearer x', '']) {
@@ -100,7 +100,7 @@ describe('a key in a cookie', () => {
     }
   });
 
-  test('is sent back over TLS only, where it came by TLS', async () => {
+  test('is marked for TLS only if it was set over TLS', async () => {
     await using coordinator = await TestCoordinator.onMemory({ trustProxy: true });
     const key = await coordinator.key(['submit'], 'shop');
     const headers = { authorization: `Bearer ${key}`, 'x-forwarded-proto': 'https' };
@@ -109,7 +109,7 @@ describe('a key in a cookie', () => {
   });
 });
 
-test('who calls is told what is not to be had at this address, so that nobody is offered it', async () => {
+test('the caller route reports missing admin and archive routes, so that the console hides them', async () => {
   for (const isHere of [true, false]) {
     await using coordinator = await TestCoordinator.onMemory({ admin: isHere ? 'main' : 'off' });
     const key = await coordinator.key(['admin'], 'shop');

@@ -1,4 +1,4 @@
-// What the console makes of what it reads, without a browser.
+// The console's models, without a browser.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -30,7 +30,7 @@ function happened(...kinds: readonly (readonly [number, string, object?])[]): Ti
 }
 
 describe('the timeline', () => {
-  test('who owned it, and a takeover where the owner before was lost', () => {
+  test('shows each owner, and a takeover if the owner before was lost', () => {
     const events = happened(
       [0, 'submitted'],
       [10, 'claimed', { fence: FENCE + 1, body: { owner: 'one', previous: 'none' } }],
@@ -53,7 +53,7 @@ describe('the timeline', () => {
     assert.deepEqual([toMs - fromMs, isOver], [600, true]);
   });
 
-  test('attempts of a step share a lane; what is undone has its own', () => {
+  test('puts attempts of a step in one lane, and its compensation in another', () => {
     const events = happened(
       [0, 'claimed', { fence: FENCE + 1, body: { owner: 'one', previous: 'none' } }],
       [
@@ -79,7 +79,7 @@ describe('the timeline', () => {
     assert.match(lanes[1]?.spans[0]?.label ?? '', /attempt 1 failed: busy/);
   });
 
-  test('a wait is open until it is settled, and then as long as it was', () => {
+  test('shows a wait as open until it is settled, then with its length', () => {
     const opened = happened(
       [0, 'submitted'],
       [10, 'await-opened', { name: 'approval', body: { key: 'await:approval#1' } }],
@@ -114,7 +114,7 @@ describe('the timeline', () => {
     assert.ok(scale(Date.parse(at(5))) > 0.02, 'the step of 5 ms has a width');
   });
 
-  test('of very many calls the newest are drawn, and it is said how many are not', () => {
+  test('draws the newest of very many calls, and counts the others', () => {
     const steps = Array.from({ length: 50_000 }, (_, index) =>
       happened([index, 'step-completed', { name: 's', body: { key: `step:s#${index}` } }]),
     ).flat();
@@ -139,7 +139,7 @@ describe('the form of an answer', () => {
     required: ['accepted', 'minutes'],
   };
 
-  test('has a field for each property, and gives values of their types', () => {
+  test('has a field for each property, and returns values of their types', () => {
     const fields = fieldsOf(schema) ?? [];
     assert.deepEqual(
       fields.map(({ name, kind, isRequired }) => [name, kind, isRequired]),
@@ -154,7 +154,7 @@ describe('the form of an answer', () => {
     assert.deepEqual(answer, { accepted: false, minutes: 15, size: 'small' });
   });
 
-  test('says which field is open or wrong', () => {
+  test('names fields that are open or wrong', () => {
     const fields = fieldsOf(schema) ?? [];
     assert.throws(() => readAnswer(fields, { minutes: '1' }), /"Accept" is required/);
     assert.throws(
@@ -163,7 +163,7 @@ describe('the form of an answer', () => {
     );
   });
 
-  test('is JSON where fields cannot say all that the schema can', () => {
+  test('is JSON if fields cannot express the schema', () => {
     for (const other of [undefined, {}, { type: 'string' }, { type: 'object' }]) {
       assert.equal(fieldsOf(other), undefined);
     }
@@ -171,7 +171,7 @@ describe('the form of an answer', () => {
   });
 });
 
-test('a report is read back as it was written, and what others wrote in it stays text', () => {
+test('a report is read back as it was written, and user text in it stays text', () => {
   const report = [
     '# order: completed',
     ...['', '|  |  |', '| --- | --- |', '| key | a \\| b &lt;b> \\_c\\_ \\\\ |'],
@@ -186,7 +186,7 @@ test('a report is read back as it was written, and what others wrote in it stays
   ]);
 });
 
-test('the trade-off is one line of what keeps the limits, one of what does not, and two places', () => {
+test('the trade-off is one curve within the limits, one outside, and two points', () => {
   const point = (takeoverP50Ms: number, falseLosses: number, keeps: boolean) => ({
     ...{ ttlMs: takeoverP50Ms, takeoverP50Ms, falseLosses, keeps },
   });
@@ -209,7 +209,7 @@ test('the trade-off is one line of what keeps the limits, one of what does not, 
   });
 });
 
-test('the pulse counts what came and what ended, and how long that took', () => {
+test('the pulse counts submitted and ended executions, and their durations', () => {
   const now = Date.parse(at(60_000));
   const seen = [
     { status: 'completed', lane: 'batch', submittedAt: at(1_000), endedAt: at(2_500) },
@@ -225,7 +225,7 @@ test('the pulse counts what came and what ended, and how long that took', () => 
   assert.equal(times.length, submitted.length);
 });
 
-test('a duration never has sixty of anything', () => {
+test('a duration never shows sixty seconds, minutes or hours of a unit', () => {
   const durations: readonly (readonly [number, string])[] = [
     [0, '0 ms'],
     [999.4, '999 ms'],
@@ -255,7 +255,7 @@ test('keys of calls and actions of jobs are shown as words', () => {
 });
 
 describe('a search', () => {
-  test('says again what it was read from, with spaces, quotes and colons in names', () => {
+  test('is written back as it was read, with spaces, quotes and colons in names', () => {
     const texts = [
       'pipeline:order tag:vip hold:paused total=17',
       'tag:"two words" total="17"',
@@ -277,7 +277,7 @@ describe('a search', () => {
     );
   });
 
-  test('of what is no filter it says so, whatever was typed', () => {
+  test('reports an unknown filter, and reads any text without an error', () => {
     assert.match(String(readSearch('colour:red')), /Unknown filter/);
     for (const odd of ['"', 'tag:"', '"a', '=', 'tag:', '   ']) readSearch(odd);
   });

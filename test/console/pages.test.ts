@@ -1,4 +1,4 @@
-// What the coordinator serves of the console, and to whom: without a browser.
+// The console's files and their headers, without a browser.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { provideConsole } from '../../scripts/console/provide.ts';
 import { TestCoordinator } from '../server/coordinator.ts';
 
-/** What a browser loads before it shows anything, compressed. */
+/** The files that a browser loads before it shows anything, compressed. */
 const FIRST_LOAD_BYTES_MAX = 250 * 1024;
 
 before(async () => {
@@ -41,7 +41,7 @@ describe('the files of the console', () => {
     assert.ok(bytes < FIRST_LOAD_BYTES_MAX, `${bytes} bytes`);
   });
 
-  test('the page has no script or style in it, and may load nothing from elsewhere', async () => {
+  test('the page has no inline script or style, and may load nothing from elsewhere', async () => {
     await using coordinator = await TestCoordinator.onMemory();
     const response = await fetch(`${coordinator.url}/console/executions?status=failed`);
     const page = await response.text();
@@ -55,7 +55,7 @@ describe('the files of the console', () => {
     assert.equal(response.headers.get('referrer-policy'), 'no-referrer');
   });
 
-  test('assets are kept for ever, the page is asked for again and not sent again', async () => {
+  test('assets are cached for ever; the page is revalidated and not sent again', async () => {
     await using coordinator = await TestCoordinator.onMemory();
     const [asset = ''] = assetsIn(await pageOf(coordinator.url));
     const kept = await fetch(`${coordinator.url}${asset}`);
@@ -69,7 +69,7 @@ describe('the files of the console', () => {
     assert.equal(again.status, 304);
   });
 
-  test('what is not there is a problem, not the page', async () => {
+  test('a missing file is a problem response, not the page', async () => {
     await using coordinator = await TestCoordinator.onMemory();
     for (const path of ['/console/assets/none.js', '/console/../package.json', '/consoles']) {
       const response = await fetch(`${coordinator.url}${path}`);
@@ -80,7 +80,7 @@ describe('the files of the console', () => {
     assert.equal(root.headers.get('location'), '/console/');
   });
 
-  test('it can be left out, and is not on the listener of admin', async () => {
+  test('the console can be turned off, and is not on the admin listener', async () => {
     await using without = await TestCoordinator.onMemory({ console: false });
     assert.equal((await fetch(`${without.url}/console/`)).status, 404);
     await using two = await TestCoordinator.onMemory({ admin: { port: 0 } });
@@ -98,14 +98,14 @@ describe('the files of the console', () => {
 async function sizeOf(url: string, path: string): Promise<number> {
   const response = await fetch(`${url}${path}`, { headers: { 'accept-encoding': 'gzip' } });
   assert.equal(response.status, 200, path);
-  // `fetch` has unpacked it; what went over the wire is counted from the header.
+  // `fetch` has unpacked the body, so the header gives the size on the wire.
   const length = response.headers.get('content-length');
   await response.arrayBuffer();
   assert.ok(Number(length) > 0, path);
   return Number(length);
 }
 
-test('what is sent compressed is what is there', async () => {
+test('a compressed response has the same content', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { request } = await import('node:http');
   const sent = await new Promise<Buffer>((resolve, reject) => {

@@ -7,7 +7,7 @@ export interface DurableParts {
   advance(ms: number): Promise<void>;
   now(): Instant;
   restarted?(how: 'in-place' | 'elsewhere'): Promise<void>;
-  /** Called last, when every client is closed. */
+  /** Called last, after every client is closed. */
   dispose(): Promise<void>;
 }
 

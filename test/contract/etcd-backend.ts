@@ -6,10 +6,10 @@ import { toInstant } from '../../src/support/clock.ts';
 import { durableHarness } from './durable-harness.ts';
 import { RawEtcd } from './raw-etcd.ts';
 
-/** Of nobody: for a look that finds nothing. */
+/** An unknown session, for a read that finds nothing. */
 const UNKNOWN_SESSION = parseSessionId('00000000-0000-0000-0000-000000000000');
 
-/** Far longer than any case takes: what etcd would do in the time of the case is done for it. */
+/** Far longer than any case. The harness does what etcd would do in the case's time. */
 const LEASE_SECONDS = 3_600;
 
 interface Session {
@@ -19,9 +19,9 @@ interface Session {
 }
 
 /**
- * One prefix per case. All clients share one clock, which stands still until the case moves it. Native
- * leases go by etcd's own clock, which nobody can move; so whenever the case's time passes the end of
- * one, it is revoked, which is what etcd itself does at that time.
+ * One prefix per case. All clients share one clock, which stands still until the case moves it.
+ * Native leases follow etcd's own clock, which a test cannot move. So the harness revokes a native
+ * lease when the case's time passes its end, as etcd itself would.
  */
 export function etcdBackend(place: {
   readonly endpoints: readonly string[];
@@ -53,13 +53,13 @@ export function etcdBackend(place: {
           return { ...store, close };
         },
         async advance(ms) {
-          // Time stands still while news travels; each has heard all of it before it goes on.
+          // Time stands still until every client has received all watch events.
           await Promise.all([...clients].map((client) => client.sessions.inspect(UNKNOWN_SESSION)));
           await clock.advance(ms);
           await giveUpSessions(raw, prefix, clock.wallMs());
         },
         now: () => toInstant(clock.wallMs()),
-        // To the store a cluster that had an election is one with another term, and one that was restored
+        // For the store, a cluster after an election has another term, and a cluster restored
         // elsewhere is another cluster.
         async restarted(how) {
           const [seen] = await raw.list(`${prefix}meta/cluster`);
@@ -74,7 +74,7 @@ export function etcdBackend(place: {
   };
 }
 
-/** As etcd does, in whole seconds since the last renewal. */
+/** Counts like etcd, in whole seconds since the last renewal. */
 async function giveUpSessions(raw: RawEtcd, prefix: string, now: number): Promise<void> {
   for (const { value } of await raw.list(`${prefix}live/`)) {
     const { id, ttlMs, beatAt } = JSON.parse(value) as Session;

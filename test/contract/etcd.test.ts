@@ -3,10 +3,10 @@ import { etcdForTests } from '../services/etcd.ts';
 import { etcdBackend } from './etcd-backend.ts';
 import { registerLeaseContract } from './register.ts';
 
-/** Each case has a prefix of its own, and waits for etcd most of its time. */
+/** Each case has its own prefix, and mostly waits for etcd. */
 const AT_ONCE = 6;
 
-/** How many cases `npm test` takes: each costs etcd a write to disk or more. */
+/** The number of cases in `npm test`: each costs etcd at least one write to disk. */
 const CASES = 50;
 
 const etcd = await etcdForTests();

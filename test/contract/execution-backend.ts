@@ -2,7 +2,7 @@ import type { ContractBackend, ExecutionBackend } from '../../contract/index.ts'
 import type { KernelStore } from '../../src/lease/port.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 
-/** The same fixtures as for leases, of a store that keeps executions too. */
+/** The fixtures for leases, on a store that also keeps executions. */
 export function executionBackend(backend: ContractBackend): ExecutionBackend {
   return {
     offers: backend.offers,

@@ -2,7 +2,7 @@ import { type ContractBackend, ManualClock } from '../../contract/index.ts';
 import { toInstant } from '../../src/support/clock.ts';
 import { freshMemoryStore } from '../services/memory-store.ts';
 
-/** Clients of a memory store share the one object; there is nothing to open again. */
+/** Clients of a memory store share one object, so there is nothing to open again. */
 export const memoryBackend: ContractBackend = {
   offers: ['two-clients', 'host-clock', 'projects'],
   async open(policy) {

@@ -7,8 +7,8 @@ import { durableHarness } from './durable-harness.ts';
 const START_MS = Date.UTC(2030, 0, 1);
 
 /**
- * A schema as new for each case in the database at `url`, and a table of one row for its time. The server's
- * own clock cannot be set back by its clients, so cases about that do not apply.
+ * A fresh schema for each case in the database at `url`, with a table of one row for its time.
+ * Clients cannot set the server's own clock back, so cases about that do not apply.
  */
 export function postgresBackend(url: string): ContractBackend & { end(): Promise<void> } {
   const schemas = new Schemas(url, 'case');
@@ -28,8 +28,8 @@ export function postgresBackend(url: string): ContractBackend & { end(): Promise
           await schemas.query(`update ${clock} set ms = $1`, [nowMs]);
         },
         now: () => toInstant(nowMs),
-        // To the store a server that was started anew is one with another start time, and one that
-        // took over or was restored has another timeline too.
+        // For the store, a restarted server has another start time. A server that took over or was
+        // restored has another timeline too.
         async restarted(how) {
           const moved = how === 'elsewhere' ? ', timeline = timeline - 1' : '';
           await schemas.query(`update ${schema}.meta set started_at = 'epoch'${moved}`);

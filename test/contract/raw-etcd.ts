@@ -10,7 +10,7 @@ interface Answer {
   readonly kvs?: readonly { key: string; value?: string; lease?: string }[];
 }
 
-/** etcd without our client: through its gateway for JSON. */
+/** etcd without our client, through its JSON gateway. */
 export class RawEtcd {
   readonly #endpoint: string;
 
@@ -36,12 +36,12 @@ export class RawEtcd {
     await this.#call('kv/deleterange', below(prefix));
   }
 
-  /** What etcd does when a lease has run out. */
+  /** Revokes a native lease, as etcd does when it has run out. */
   async revokeLease(lease: string): Promise<void> {
     await this.#call('lease/revoke', { ID: lease });
   }
 
-  /** Forgets all history before the newest revision. */
+  /** Compacts all history before the newest revision. */
   async compact(): Promise<void> {
     const { header } = (await this.#call('kv/range', { key: encoded('\0') })) as {
       header?: { revision: string };

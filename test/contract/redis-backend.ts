@@ -6,7 +6,7 @@ import { durableHarness } from './durable-harness.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
 
-/** A namespace for each case in the server at `url`, and a key of it for its time. */
+/** A namespace for each case in the server at `url`, with a key for its time. */
 export function redisBackend(url: string): ContractBackend & { end(): Promise<void> } {
   const admin = createClient({ url });
   admin.on('error', () => undefined);
@@ -30,8 +30,8 @@ export function redisBackend(url: string): ContractBackend & { end(): Promise<vo
           await admin.set(clock, nowMs);
         },
         now: () => toInstant(nowMs),
-        // To the store a server that was started anew is one with another run id, and one that took
-        // over or was restored is in another place too.
+        // For the store, a restarted server has another run id. A server that took over or was
+        // restored is also in another place.
         async restarted(how) {
           const moved = how === 'elsewhere' ? { place: 'elsewhere' } : {};
           await admin.hSet(`{${namespace}}:meta`, { run: 'before', ...moved });

@@ -14,10 +14,16 @@ import { readKillers } from '../mutation/verdict.ts';
 import { sample } from '../services/tier.ts';
 import { executionBackend } from './execution-backend.ts';
 
-/** How many of the cases that need no file `npm test` takes on one: the memory store runs the same code (ADR 0042). */
+/**
+ * The number of cases without a need for a file that `npm test` runs on one. The memory store runs
+ * the same code (ADR 0042).
+ */
 const ON_A_FILE = 20;
 
-/** The contracts on SQLite files: what needs a file, or two connections, and a sample of the rest. */
+/**
+ * The contracts on SQLite files: the cases that need a file or two connections, and a sample of the
+ * rest.
+ */
 export function registerFileContracts(backend: ContractBackend): void {
   const executions = executionBackend(backend);
   register(onFile('lease', leaseContract), backend, (each) => runCase(each, backend));
@@ -72,7 +78,7 @@ export function registerAccessContract(backend: ContractBackend): void {
   register(accessContract, backend, (each) => runAccessCase(each, access));
 }
 
-/** Each case that the store can run, on a store of its own. */
+/** Registers each case that the store can run, on its own store. */
 function register<Case extends Pick<ContractCase, 'upholds' | 'name' | 'needs'>>(
   cases: readonly Case[],
   backend: ContractBackend,

@@ -1,5 +1,5 @@
-// P3, X-4: a real process is killed at every commit of an execution, before it and after it, and another
-// goes on. However it was killed, the execution ends as it does when nobody dies.
+// P3, X-4: this test kills a real process at every commit of an execution, before it and after it,
+// and another process continues. The execution always ends as it does without a kill.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -15,10 +15,10 @@ import type { VictimArgs } from './victim.ts';
 
 export interface CrashBackend {
   readonly kind: 'sqlite' | 'postgres';
-  /** A fresh place for one execution; what a victim is told, and how the test looks at it. */
+  /** A fresh place for one execution, with the victim's arguments and the test's own view. */
   place(folder: string): Promise<string>;
   open(place: string): Promise<CoordinatorStore>;
-  /** Nobody needs what is there any more. */
+  /** Removes the place at the end. */
   clear?(place: string): Promise<void>;
 }
 
@@ -27,15 +27,15 @@ interface Ending {
   readonly commits: number;
 }
 
-/** What is killed, and what is left of it when nobody dies. */
+/** The execution under test, and its result without a kill. */
 interface Story {
   readonly name: VictimArgs['story'];
   readonly status: string;
   readonly records: readonly string[];
   readonly effects: number;
-  /** Of effects, by the end of their keys: the first comes before the second. */
+  /** Pairs of effects, by the end of their keys: the first comes before the second. */
   readonly order: readonly (readonly [string, string])[];
-  /** Submit, claims, steps, parkings and ends cannot be fewer. Default 15. */
+  /** The smallest plausible number of submits, claims, steps, parks and ends. Default 15. */
   readonly commitsMin?: number;
   /** How many points `npm test` kills at. */
   readonly points: number;
@@ -66,7 +66,7 @@ const SAGA: Story = {
   points: 4,
 };
 
-/** Y-10: its dead letter is there with its end, or neither is. */
+/** Y-10: the dead letter is stored together with the end. */
 const LETTER: Story = {
   name: 'letter',
   status: 'failed',
@@ -80,10 +80,10 @@ const LETTER: Story = {
 interface Final {
   readonly status: string;
   readonly output: unknown;
-  /** J-1: what people did, once each. */
+  /** J-1: the operations of people, each once. */
   readonly records: readonly string[];
   readonly children: readonly string[];
-  /** What the code did, without when and by whom. */
+  /** The effects of the code, without times and workers. */
   readonly facts: readonly string[];
   readonly attachments: readonly string[];
   readonly letters: readonly string[];
@@ -93,13 +93,13 @@ const COMMITS_MIN = 15;
 const LIVES_MAX = 5;
 
 export function registerEveryCommit(backend: CrashBackend): void {
-  test(`${backend.kind}: P3, X-24: killed at every commit, it ends as if nobody had died`, (t) =>
+  test(`${backend.kind}: P3, X-24: an execution killed at every commit ends as if no process had died`, (t) =>
     killEverywhere(backend, ORDER, t));
   // `npm test` kills these on SQLite only.
   if (backend.kind !== 'sqlite' && !isFullRun()) return;
   test(`${backend.kind}: Y-1, Y-4, J-1: a saga killed at every commit is undone, once and in order, and its answer recorded once`, (t) =>
     killEverywhere(backend, SAGA, t));
-  test(`${backend.kind}: Y-10: what fails and is killed at every commit leaves one dead letter`, (t) =>
+  test(`${backend.kind}: Y-10: a failing execution killed at every commit leaves one dead letter`, (t) =>
     killEverywhere(backend, LETTER, t));
 }
 
@@ -133,7 +133,7 @@ async function killAtSome(
   );
 }
 
-/** One life with one death, which must end as the calm one did. */
+/** One run with one kill, which must end as the run without a kill did. */
 async function killAt(
   backend: CrashBackend,
   story: Story,
@@ -147,8 +147,8 @@ async function killAt(
 }
 
 /**
- * Kills at the first commit, the second and so on, until a life has fewer commits than that: so every
- * commit that the store counted in it was somebody's last. Answers with how many that were.
+ * Kills at the first commit, at the second and so on, until a run has fewer commits. So every
+ * commit that the store counted was the last of some process. Returns how many there were.
  */
 async function killEach(
   backend: CrashBackend,
@@ -168,7 +168,7 @@ async function killEach(
   }
 }
 
-/** One life of the execution, with one death at most, and what is left at the end. */
+/** One run of the execution with at most one kill, and its final state. */
 async function live(
   backend: CrashBackend,
   story: Story,
@@ -259,13 +259,13 @@ async function finalState(backend: CrashBackend, place: string): Promise<Final> 
   }
 }
 
-/** Events that say what the code did; claims and parkings depend on who died. */
+/** Events of the code. Claims and parks depend on the kills. */
 const FACTS: ReadonlySet<string> = new Set([
   ...['step-completed', 'timer-fired', 'child-spawned', 'child-ended', 'attached', 'completed'],
   ...['await-opened', 'await-settled', 'compensating', 'compensated'],
 ]);
 
-/** P1: of one effect, later tries have higher fences; and one death runs at most one step again. */
+/** P1: later attempts of one effect have higher fences, and one kill repeats at most one step. */
 function checkEffects(effects: readonly Effect[], story: Story, when: string): void {
   const fences = new Map<string, number>();
   for (const { key, fence } of effects) {

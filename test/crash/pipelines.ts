@@ -1,5 +1,5 @@
-// The execution that is killed everywhere: five steps, a sleep that parks, two children, a document.
-// Every effect is a line in a file that no transaction covers, so the test sees what really ran.
+// The execution under test: five steps, a sleep that parks, two children, an attachment. Every
+// effect is a line in a file outside all transactions, so the test sees what really ran.
 
 import { appendFileSync } from 'node:fs';
 import type { StepContext } from '../../src/engine/context.ts';

@@ -1,4 +1,4 @@
-// The saga that is killed everywhere: two steps with compensations, an answer that says no, two undone.
+// The saga under test: two steps with compensations, a negative answer, two compensations.
 
 import { appendFileSync } from 'node:fs';
 import type { StepContext } from '../../src/engine/context.ts';
@@ -22,7 +22,7 @@ export function sagaPipeline(effects: string): Pipeline<number, unknown> {
   });
 }
 
-/** A step that is done, and one that fails for good. */
+/** A step that succeeds, and one that fails for good. */
 export function letterPipeline(effects: string): Pipeline<number, unknown> {
   const note = ({ idempotencyKey, fence }: StepContext): void => {
     appendFileSync(effects, `${JSON.stringify({ key: idempotencyKey, fence })}\n`);
@@ -43,12 +43,12 @@ export function letterPipeline(effects: string): Pipeline<number, unknown> {
   });
 }
 
-/** As whoever has to approve would do it, as often as it takes. */
+/** Answers as an approver would, as often as it takes. */
 export async function refuse(holdfast: Holdfast, execution: string): Promise<void> {
   await holdfast.awaits
     .answer({ execution, name: 'approval' }, false, { actor: 'boss' })
     .catch((error: { readonly code?: string }) => {
-      // It has ended already: an earlier life had the answer.
+      // The execution has already ended: an earlier run had the answer.
       if (error.code !== 'await-unknown') throw error;
     });
 }

@@ -1,5 +1,6 @@
-// A process that submits the order, or the saga, works on it, and says how it ended. When told so it kills itself at
-// one commit: before it is sent, or after it is durable and before anybody was told.
+// A process that submits the order or the saga, runs it, and prints how it ended. On request it
+// kills itself at one commit: before it sends the commit, or after the commit is durable and before
+// the answer.
 
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
@@ -10,7 +11,7 @@ export interface VictimArgs {
   readonly store: { readonly kind: 'sqlite' | 'postgres'; readonly place: string };
   readonly effects: string;
   readonly story: 'order' | 'saga' | 'letter';
-  /** Which commit; never when absent. */
+  /** The number of the commit. Absent: never. */
   readonly dieAt?: { readonly phase: 'before' | 'after'; readonly n: number };
 }
 
@@ -41,7 +42,7 @@ function onBoundary(phase: 'before' | 'after', n: number): void {
   const { dieAt } = args;
   if (dieAt !== undefined && dieAt.phase === phase && dieAt.n === n) {
     process.kill(process.pid, 'SIGKILL');
-    // The signal is on its way; nothing may happen before it arrives.
+    // The signal is on its way. Nothing may happen before it arrives.
     for (;;);
   }
 }

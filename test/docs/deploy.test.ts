@@ -26,14 +26,14 @@ test('every variable in deploy/ is a setting of a coordinator', () => {
   );
 });
 
-test('every probe in deploy/ is a route that anybody may call', () => {
+test('every probe in deploy/ is a public route', () => {
   const open = ROUTES.filter(({ allows }) => allows === 'public').map(({ path }) => path);
   const probes = found(/path: (\/\w+), port/g);
   assert.deepEqual([...probes].sort(), ['/healthz', '/readyz']);
   assert.ok(probes.every((path) => open.includes(path)));
 });
 
-test('what deploy/ starts is the command of the package', () => {
+test('deploy/ starts the command of the package', () => {
   const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     readonly bin: { readonly holdfast: string };
   };

@@ -1,5 +1,6 @@
-// The `@example` blocks of public JSDoc, each made into a module that compiles. Names of its own entry point are
-// imported for it; packages and other entry points it imports itself.
+// Turns each `@example` block of public JSDoc into a module that compiles. The module gets imports
+// for the names of the example's own entry point. The example imports packages and other entry
+// points itself.
 
 import type { PublicExport } from '../tidy/public-api.ts';
 
@@ -44,7 +45,10 @@ export function examplesOf(api: readonly PublicExport[]): readonly Example[] {
   });
 }
 
-/** Imports and declarations stay outside of the function, so that the example may use `await` and names of its own. */
+/**
+ * Imports and declarations stay outside the function, so that the example may use `await` and its
+ * own names.
+ */
 function moduleOf(code: string, entry: string, names: readonly PublicExport[]): string {
   const lines = code.split('\n').map((line) => line.replace(/^export /, ''));
   const isOuter = (line: string): boolean => /^(?:import|declare) /.test(line);

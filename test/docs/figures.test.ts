@@ -1,4 +1,4 @@
-// Every time and size in the prose of the guide is that of a constant, or is listed with the reason why not.
+// Every time and size in the guide's prose equals a constant, or is listed with a reason.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { test } from 'node:test';
 const ROOT = join(import.meta.dirname, '../..');
 const DOCS = join(ROOT, 'docs');
 
-/** Where a value is defined: a file of `src` and a name in it. */
+/** The place of a value: a file of `src` and a name in it. */
 interface Source {
   readonly file: string;
   readonly name: string;
@@ -168,7 +168,7 @@ function figuresOfGuide(): ReadonlyMap<string, ReadonlySet<string>> {
 
 const lower = (letter: string): string => letter.toLowerCase();
 
-test('every time and size in the guide is that of its constant', () => {
+test('every time and size in the guide equals its constant', () => {
   for (const [page, figures] of figuresOfGuide()) {
     for (const figure of figures) {
       const source = FIGURES[page]?.[figure];
@@ -182,7 +182,7 @@ test('every time and size in the guide is that of its constant', () => {
   }
 });
 
-test('no figure is listed that the guide does not have', () => {
+test('every listed figure is in the guide', () => {
   const found = figuresOfGuide();
   const stale = Object.entries(FIGURES).flatMap(([page, figures]) =>
     Object.keys(figures).flatMap((each) => (found.get(page)?.has(each) ? [] : `${page}: ${each}`)),

@@ -1,5 +1,5 @@
-// Every option that can be given when something is opened is named in the guide. The names are those of the table
-// of bad arguments, which another test compares with the code.
+// The guide names every option of every open function. Another test compares the table of bad
+// arguments, which has the names, with the code.
 
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { OPTIONS_OF_OPENINGS } from '../engine/bad-arguments/of-openings.ts';
 
 const DOCS = join(import.meta.dirname, '../../docs');
 
-test('every option of what can be opened is described in the guide', async () => {
+test('the guide describes every option of every open function', async () => {
   const files = await readdir(DOCS, { recursive: true });
   const pages = await Promise.all(
     files

@@ -1,5 +1,6 @@
-// Every TypeScript block of the README and the guide, and every `@example` of public JSDoc, is compiled against the
-// sources, under the names that a user imports. A block of Markdown is a whole module, so that a reader can paste it.
+// Compiles every TypeScript block of the README and the guide, and every `@example` of public
+// JSDoc, against the sources, under the names that a user imports. A Markdown block is a whole
+// module, so that a reader can paste it.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

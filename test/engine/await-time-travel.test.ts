@@ -6,7 +6,7 @@ import { pipeline } from '../../src/engine/pipeline.ts';
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-test('an await of thirty days is tested in no time, with its reminders, and with restarts', async () => {
+test('an await of thirty days with reminders and restarts is tested without waiting', async () => {
   const notified: string[] = [];
   const remind = pipeline({
     name: 'remind',
@@ -51,7 +51,7 @@ test('an await of thirty days is tested in no time, with its reminders, and with
   assert.deepEqual(await silent.result(), { kind: 'timed-out', on: '2026-01-31' });
 });
 
-test('what is extended ends at its new time, and not before', async () => {
+test('an extended await ends at its new time, and not before', async () => {
   const asking = pipeline({
     name: 'asking',
     async run(ctx) {
@@ -78,7 +78,7 @@ test('what is extended ends at its new time, and not before', async () => {
   assert.equal(await longer.result(), 'timed-out at 2026-01-03T00');
 });
 
-test('an overall deadline ends an execution that waits, and closes what it asks', async () => {
+test('a deadline ends a waiting execution and closes its question', async () => {
   const asking = pipeline({ name: 'asking', run: (ctx) => ctx.await('it') });
   await using stage = await openTestHoldfast({ pipelines: [asking] });
   const handle = await stage.holdfast.submit(asking, undefined, { deadlineMs: DAY_MS });
@@ -88,7 +88,7 @@ test('an overall deadline ends an execution that waits, and closes what it asks'
   assert.deepEqual([info?.status, info?.unit?.status], ['closed', 'cancelled']);
 });
 
-test('an answer of long ago is reused by a re-drive: nothing that can be driven again is forgotten', async () => {
+test('a re-drive reuses an old answer, since answers of re-drivable executions are kept', async () => {
   let isBroken = true;
   const asking = pipeline({
     name: 'asking',
@@ -111,7 +111,7 @@ test('an answer of long ago is reused by a re-drive: nothing that can be driven 
   await stage.holdfast.awaits.answer({ execution: id, name: 'it' }, 'yes');
   await stage.advance(0);
   await failed;
-  // The machine is off for longer than anything is kept by default.
+  // The machine is off for longer than any default retention.
   stage.clock.suspend(400 * DAY_MS);
   await stage.restart();
   await stage.holdfast.store.sessions.sweep({ limit: 1_000 });

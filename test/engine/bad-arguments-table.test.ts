@@ -1,4 +1,4 @@
-// Whether the table of arguments has all there are: every method, and every option that a function says it knows.
+// Checks that the table of arguments has every method, and every option that a function declares.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -22,7 +22,7 @@ import {
 import { onHoldfast } from './bad-arguments/on-holdfast.ts';
 import { WRONG_NAMES } from './bad-arguments/wrong-values.ts';
 
-/** Those that the function itself says it knows. */
+/** The options that the function itself declares. */
 async function knownOptions<From>({ call, with: base }: Options<From>, given: From) {
   try {
     await call(given, { ...base, qqqqqqqqqqqqqqqqqqqqqqqqqqqqqq: 1 });
@@ -37,7 +37,7 @@ async function checkNames<From>(all: readonly Options<From>[], given: From): Pro
   for (const options of all) {
     const expected = Object.keys(options.names).toSorted().join(' ');
     const known = await knownOptions(options, given);
-    // Policies of checkpoints have what their kind needs.
+    // Checkpoint policies have the fields that their kind needs.
     if (!options.of.includes('checkpoint of')) assert.equal(known, expected, options.of);
   }
 }

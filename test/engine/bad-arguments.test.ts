@@ -1,5 +1,5 @@
-// Bad arguments as data: every argument of the public API gets everything that is wrong there. It is answered
-// by a fault of our own that names the argument, nothing is written, and the worker lives on.
+// Bad arguments as data: every argument of the public API gets every wrong value. The call throws
+// one of our faults, which names the argument. Nothing is written, and the worker lives on.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,7 +31,7 @@ async function written({ holdfast, handle }: Given): Promise<string> {
   ]);
 }
 
-/** What is wrong with how it was answered; undefined when nothing is. */
+/** The problem with the outcome of a call. Undefined if there is none. */
 async function problemOf<From>(
   argument: Argument<From>,
   wrong: WrongName,
@@ -46,7 +46,7 @@ async function problemOf<From>(
   }
 }
 
-/** Whoever waits has accepted what it was given. */
+/** A call that still waits has accepted the argument. */
 function deadline(): Promise<void> {
   return pause(500);
 }
@@ -84,7 +84,7 @@ test('every argument of Holdfast, templates, schedules and the audit is checked,
   });
 });
 
-test('every argument of what opens and makes things is checked', async () => {
+test('every argument of open functions and constructors is checked', async () => {
   assert.deepEqual(await problemsOf(OF_OPENINGS, undefined), []);
 });
 
@@ -93,7 +93,7 @@ const careless = pipeline<{ readonly row: number; readonly wrong: WrongName }, u
   run: (ctx, { row, wrong }) => OF_CODE[row]?.hand(ctx, WRONG[wrong]),
 });
 
-test('a bad argument of code fails its execution for good and says so; the worker lives on', async () => {
+test('a bad argument in pipeline code fails its execution for good, and the worker lives on', async () => {
   await onHoldfast(
     async ({ holdfast }, reports) => {
       const problems: string[] = [];

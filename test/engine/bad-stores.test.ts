@@ -1,5 +1,5 @@
-// Stores on bad days: what they refuse for good, what is broken in them, what is away for a while. No
-// execution may be left running under a worker that has given it up.
+// Stores in trouble: permanent refusals, broken rows, short outages. No execution may stay running
+// under a worker that has given it up.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -36,7 +36,7 @@ async function on(
 
 const soon = () => ({ signal: AbortSignal.timeout(10_000) });
 
-test('what the store can never take fails the execution, and says what', async () => {
+test('a step result that the store can never take fails the execution, with the reason', async () => {
   await on(
     (executions) => ({
       record: async (request) => {
@@ -69,7 +69,7 @@ test('an output that the store cannot take fails the execution too', async () =>
   );
 });
 
-test('a history that cannot be read blocks the execution, and it can be resumed', async () => {
+test('a history that cannot be read blocks the execution, which can be resumed', async () => {
   let isBroken = true;
   await on(
     (executions) => ({
@@ -98,7 +98,7 @@ test('a history that cannot be read blocks the execution, and it can be resumed'
   );
 });
 
-test('who submits something large is told at once that the store is away', async () => {
+test('a submit of a large input rejects at once while the store is away', async () => {
   await on(
     () => ({ putBlob: () => Promise.reject(new StoreUnavailable('Away for a moment.')) }),
     async (holdfast) => {
@@ -113,7 +113,7 @@ test('who submits something large is told at once that the store is away', async
   );
 });
 
-test('a store that is away when a large result is put aside does not make the step run again', async () => {
+test('a store that is away while a large result is stored does not make the step run again', async () => {
   let failures = 3;
   let ran = 0;
   await on(

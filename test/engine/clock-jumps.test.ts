@@ -1,5 +1,5 @@
-// The host's clock is set forward and back by an hour while workers run. What has to happen happens; how
-// late is for the clocks that do not jump to say.
+// The host's clock jumps forward and back by an hour while workers run. Timers still fire; the
+// clocks that do not jump decide how late.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -46,7 +46,7 @@ function nextName(): string {
   return `jumps_${opened}`;
 }
 
-/** Those whose time is the host's jump with it; a server has its own. */
+/** Stores that use the host's time jump with it; a server has its own. */
 const STORES: readonly {
   readonly kind: string;
   open(clock: Clock): Promise<CoordinatorStore>;
@@ -76,7 +76,7 @@ for (const { kind, open } of STORES) {
   };
 
   test(
-    `${kind}: what runs, sleeps and waits goes on when the clock of the host jumps`,
+    `${kind}: running, sleeping and waiting executions continue when the host’s clock jumps`,
     {
       timeout: 60_000,
     },
@@ -130,7 +130,7 @@ for (const { kind, open } of STORES) {
 
   for (const hours of [1, -1]) {
     test(
-      `${kind}: an execution wakes, and a schedule fires, in time at a host whose clock jumps by ${hours} h`,
+      `${kind}: an execution wakes, and a schedule fires, in time on a host whose clock jumps by ${hours} h`,
       {
         timeout: 30_000,
       },

@@ -18,7 +18,7 @@ async function endOf(
   await using stage = await openTestHoldfast({ pipelines: [timed] });
   const { holdfast } = stage;
   const handle = await holdfast.submit(timed, undefined, options);
-  // Not by `stage.advance`, which also does the duties that workers do now and then.
+  // Not with `stage.advance`, which also runs the periodic duties of workers.
   for (let steps = 0; steps < 40; steps += 1) await stage.clock.advance(100);
   const { submittedAt, endedAt, status } = (await holdfast.read(handle.id)) ?? assert.fail();
   if (endedAt === undefined) return { afterMs: Number.NaN, runs, code: status };

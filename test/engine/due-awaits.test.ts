@@ -41,7 +41,7 @@ function asking(remindAfterMs: number) {
 
 const remind = pipeline({ name: 'remind', run: () => 'reminded' });
 
-test('an idle worker looks for awaits that are due once a minute', async () => {
+test('an idle worker looks for due awaits once a minute', async () => {
   await withScene(async ({ clock, faults, open }) => {
     await open().worker({ pipelines: [remind] });
     await clock.advance(10 * MINUTE_MS);
@@ -50,7 +50,7 @@ test('an idle worker looks for awaits that are due once a minute', async () => {
   });
 });
 
-test('a reminder starts at its time, also one of another process, and nobody asks for it before', async () => {
+test('a reminder starts at its time, also one of another process, without a query before', async () => {
   await withScene(async ({ clock, faults, open }) => {
     const mine = asking(10 * MINUTE_MS);
     const worker = await open().worker({ pipelines: [mine] });
@@ -58,7 +58,7 @@ test('a reminder starts at its time, also one of another process, and nobody ask
     const { id } = await holdfast.submit(mine, undefined);
     await clock.advance(1_000);
     assert.equal((await holdfast.read(id))?.status, 'waiting');
-    // Whoever reminds has not been there when it was asked.
+    // The process that starts the reminder was not there when the execution asked.
     await worker.stop();
     await open().worker({ pipelines: [remind] });
     await clock.advance(10 * MINUTE_MS - 2_000);
@@ -73,7 +73,7 @@ test('a reminder starts at its time, also one of another process, and nobody ask
   });
 });
 
-test('trouble with awaits keeps a worker from nothing else, and passes', async () => {
+test('an error with awaits keeps a worker from nothing else, and passes', async () => {
   await withScene(async ({ clock, faults, open }) => {
     faults.failBy((verb) => (verb === 'executions.expireAwaits' ? 'unavailable' : undefined));
     const holdfast = open();

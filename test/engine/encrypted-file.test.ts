@@ -1,4 +1,4 @@
-// With a codec, nothing that the code hands over can be read in the file: looked for in its bytes.
+// With a codec, no value of the code is readable in the file. The test searches its bytes.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -38,7 +38,7 @@ async function bytesOf(folder: string): Promise<Buffer> {
   return Buffer.concat(await Promise.all(names.map((name) => readFile(join(folder, name)))));
 }
 
-test('a file whose values go through a codec has none of them in plain', async () => {
+test('a store file whose values go through a codec has none of them in the clear', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'hf-encrypted-'));
   const store = await openSqliteStore({ file: join(folder, 'hf.db') });
   const codec = aesCodec([{ id: 'k', key: new Uint8Array(32).fill(9) }]);

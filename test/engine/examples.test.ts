@@ -6,7 +6,7 @@ import { playExample } from '../services/play-example.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../examples/executions');
 
-/** What each must have told, in this order. */
+/** The lines that each example must print, in this order. */
 const STORIES: Readonly<Record<string, readonly RegExp[]>> = {
   'image-pipeline.ts': [
     /24 pictures, at most 4 at once/,
@@ -46,7 +46,7 @@ describe('examples of executions', () => {
   });
 
   for (const [name, lines] of Object.entries(STORIES)) {
-    test(`${name} comes out as it is told, and leaves nothing behind`, () =>
+    test(`${name} prints the expected story, and leaves nothing behind`, () =>
       playExample(join(EXAMPLES, name), lines));
   }
 });

@@ -1,5 +1,5 @@
-// Every state that an open execution can get into by what stores let anybody do is looked for, and asked why it
-// is not moving: none is without an answer that names what it waits for.
+// Finds every state that the store's verbs can bring an open execution into, and calls explain.
+// Each state needs an answer that names its wait.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,7 +20,7 @@ async function played({ start, moves }: Node): Promise<Scene> {
   return scene;
 }
 
-/** The code of its answer; undefined when the state is known already. */
+/** The code of the answer. Undefined if the state is known. */
 async function explained(node: Node, known: Set<string>): Promise<string | undefined> {
   const scene = await played(node);
   const state = await stateOf(scene);
@@ -37,7 +37,7 @@ async function explained(node: Node, known: Set<string>): Promise<string | undef
   return code;
 }
 
-test('explain: no state that an open execution can reach is without an answer', async (t) => {
+test('explain has an answer for every state of an open execution', async (t) => {
   const codes = new Map<string, number>();
   const known = new Set<string>();
   let frontier: readonly Node[] = Object.keys(STARTS).map((start) => ({ start, moves: [] }));
@@ -54,6 +54,6 @@ test('explain: no state that an open execution can reach is without an answer', 
   }
   t.diagnostic(`${known.size} states: ${JSON.stringify(Object.fromEntries(codes))}`);
   assert.equal(frontier.length, 0, 'all of them were found');
-  // All answers but the one for what no store does.
+  // All answers except the one for a state that no store creates.
   assert.equal(codes.size, 14);
 });

@@ -12,7 +12,7 @@ import { pause } from './stage.ts';
 
 const EXECUTIONS = 40;
 
-/** As a caller would: a submit with a key can be repeated. */
+/** Repeats a submit with a key, as a caller would. */
 async function untilReplied<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     try {
@@ -23,7 +23,7 @@ async function untilReplied<Answer>(call: () => Promise<Answer>): Promise<Answer
   }
 }
 
-test('where answers of the store are lost at random every execution still ends exactly once', async () => {
+test('if answers of the store are lost at random, every execution still ends exactly once', async () => {
   const random = seededRandom(runSeed());
   const memory = openMemoryStore();
   const faulty = faultyStore(memory);
@@ -61,7 +61,7 @@ test('where answers of the store are lost at random every execution still ends e
     Array.from({ length: EXECUTIONS }, async (_, n) => {
       const submit = () => holdfast.submit(working, n, { key: `working/${n}` });
       const { id, result } = await untilReplied(submit);
-      // Left twice when its answer is lost; only the first is asked for.
+      // A lost answer can send this signal twice; the code receives only the first.
       await untilReplied(() => holdfast.signal(id, { name: 'more', value: 1 }));
       return result({ signal: AbortSignal.timeout(30_000) });
     }),
@@ -79,7 +79,7 @@ test('where answers of the store are lost at random every execution still ends e
     const ends = (await holdfast.history(id)).filter(({ kind }) => kind === 'completed');
     assert.equal(ends.length, 1);
   }
-  assert.equal(effects.length, 4 * EXECUTIONS, 'nobody died, so no step ran twice');
+  assert.equal(effects.length, 4 * EXECUTIONS, 'no worker died, so no step ran twice');
   assert.equal(new Set(effects).size, effects.length);
   await holdfast.close();
   await memory.close();
@@ -132,7 +132,7 @@ test('RE-10: a store that is away while an open execution is replayed does not b
   await holdfast.releases.register({ pipeline: order, ...build, artifact: 'image' });
   await holdfast.worker({ pipelines: [order], release: build, pollMs: 20 });
   for (const away of ['executions.read', 'executions.history', 'executions.getBlob']) {
-    // What is read of the execution is read one after the other.
+    // Reads of one execution follow each other.
     let isReading = false;
     let failed = 0;
     faulty.failBy((verb) => {
@@ -147,7 +147,7 @@ test('RE-10: a store that is away while an open execution is replayed does not b
   }
 });
 
-test('P-6: a first key whose answer was lost is asked for again and is there already', async () => {
+test('P-6: a first key whose answer was lost is found when it is requested again', async () => {
   const memory = openMemoryStore();
   const faulty = faultyStore(memory);
   const { id, digest } = newKey();

@@ -1,5 +1,5 @@
-// A disk that is full for longer than sessions live. What was answered stays; what could not be written is said
-// to be so; and work goes on by itself when there is space again.
+// A disk that is full for longer than sessions live. Acknowledged writes stay, failed writes are
+// reported as failed, and executions continue by themselves when there is space again.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -27,7 +27,7 @@ interface Disk {
   close(): Promise<void>;
 }
 
-/** SQLite's own limit is the disk: no page more than there are. */
+/** SQLite's own page limit plays the disk: no page can be added. */
 async function sqliteDisk(t: TestContext): Promise<Disk> {
   const connections = new Set<Connection>();
   const { run } = Connection.prototype;
@@ -58,7 +58,7 @@ async function sqliteDisk(t: TestContext): Promise<Disk> {
 const { url, release } = await postgresForTests();
 after(release);
 
-/** As PostgreSQL says it when a table cannot grow (53100), for every write. */
+/** The error of PostgreSQL when a table cannot grow (53100), for every write. */
 async function postgresDisk(): Promise<Disk> {
   const schema = 'full_disk';
   const store = await openPostgresStore({ url, schema });
@@ -89,7 +89,7 @@ for (const [kind, open] of [
   ['sqlite', sqliteDisk],
   ['postgres', postgresDisk],
 ] as const) {
-  test(`${kind}: P3: work goes on by itself after the disk was full`, {
+  test(`${kind}: P3: executions continue by themselves after the disk was full`, {
     timeout: 60_000,
   }, async (t) => {
     const { store, fill, free, close } = await open(t);
@@ -129,7 +129,7 @@ for (const [kind, open] of [
         acknowledged += 1;
       },
       (fault: unknown) => {
-        // The store itself may ask again for a while; nobody is told that it was done.
+        // The store itself may repeat the write for a while. No caller gets a success.
         assert.ok(fault instanceof StoreUnavailable, String(fault));
         assert.match(fault.message, /full|No space left/);
       },

@@ -1,4 +1,4 @@
-// A bulk re-drive goes on past an execution whose history is too large to be driven again.
+// A bulk re-drive continues past an execution whose history is too large.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

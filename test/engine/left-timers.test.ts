@@ -1,4 +1,4 @@
-// A worker that dies while the store still has a question of its: the answer, when it comes, times nothing.
+// A worker that dies while the store works on its request. The late answer must set no timer.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +24,7 @@ const CODES: readonly Pipeline<undefined, unknown>[] = [
 
 type Verb = 'claim' | 'record' | 'park';
 
-/** How many timers are set when all has been said. */
+/** The number of timers after everything has settled. */
 async function timersLeft(
   code: Pipeline<undefined, unknown>,
   verb: Verb | 'none',
@@ -55,14 +55,14 @@ async function timersLeft(
 
 for (const code of CODES) {
   for (const verb of ['claim', 'record', 'park'] as const) {
-    test(`nothing is timed by what ${code.name} when its worker died in the middle of a ${verb}`, async () => {
-      // A session that nobody ended has timers of its own.
+    test(`an execution that ${code.name} leaves no timer when its worker dies in the middle of a ${verb}`, async () => {
+      // A session that was not ended has its own timers.
       assert.equal(await timersLeft(code, verb), await timersLeft(code, 'none'));
     });
   }
 }
 
-test('what a worker claimed when it had died is not run by it', async () => {
+test('a worker does not run an execution that it claimed after it had died', async () => {
   const opened = openMemoryStore();
   const { executions } = opened;
   const held = door();

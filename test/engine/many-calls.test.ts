@@ -1,4 +1,5 @@
-// More of something than arguments fit a call: nothing that grows with an execution may be spread into one.
+// More items than arguments fit a call: nothing that grows with an execution may be spread into
+// one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

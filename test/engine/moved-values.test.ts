@@ -1,5 +1,5 @@
-// With a codec, whoever can write to the store and has no key cannot have a value read anywhere but where it was
-// sealed for (X-50).
+// With a codec, a value can be read only in the place that it was sealed for. This holds against a
+// writer to the store without the key (X-50).
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -18,7 +18,7 @@ const codec = aesCodec(KEYS);
 
 interface Stage {
   readonly holdfast: Holdfast;
-  /** As whoever has the file and no key. */
+  /** Writes to the file as an intruder without a key. */
   readonly sql: (text: string) => readonly Record<string, unknown>[];
   readonly paid: string[];
 }
@@ -67,7 +67,7 @@ async function until(holdfast: Holdfast, id: string, status: string): Promise<vo
   }
 }
 
-/** Of the one that is blocked, for people. */
+/** The reason of the blocked execution, as text. */
 async function whyBlocked(holdfast: Holdfast, id: string): Promise<string> {
   await until(holdfast, id, 'blocked');
   const events = await holdfast.history(id);
@@ -88,7 +88,7 @@ test('X-50: an input that was pasted from another execution is not read', () =>
     await until(holdfast, mallory.id, 'waiting');
   }));
 
-test('X-50: the result of a step that was pasted from another execution, or from another step, is not read', () =>
+test('X-50: a step result that was pasted from another execution, or from another step, is not read', () =>
   onFile({ codec }, async ({ holdfast, sql, paid }) => {
     const worker = await holdfast.worker({ pipelines: [order(paid)], pollMs: 20 });
     const alice = await holdfast.submit('order', { to: 'alice' });
@@ -106,7 +106,7 @@ test('X-50: the result of a step that was pasted from another execution, or from
     assert.equal(await mallory.result(), 'quote for mallory');
     assert.match(await whyBlocked(holdfast, alice.id), /encrypted for .*copied there in the store/);
     assert.deepEqual(paid, ['quote for mallory']);
-    // An envelope that says another place than it was sealed for is not what the codec was given.
+    // The codec rejects an envelope that names another place than the sealed one.
     sql(
       `update history set body = replace(body, '${mallory.id} 0/', '${alice.id} 0/')
         where ${quote(alice.id)}`,
@@ -118,7 +118,7 @@ test('X-50: the result of a step that was pasted from another execution, or from
     assert.deepEqual(paid, ['quote for mallory']);
   }));
 
-test('X-50, X-80: what was stored in the clear is refused where the codec is required, and read where it is not', async () => {
+test('X-50, X-80: a value stored in the clear is refused if the codec is required, and read if it is not', async () => {
   for (const required of [false, true]) {
     await onFile({ codec: aesCodec(KEYS, { required }) }, async ({ holdfast, sql, paid }) => {
       const { id } = await holdfast.submit('order', { to: 'alice' });
@@ -161,13 +161,13 @@ test('X-50: an attachment that was swapped with that of another execution, or of
     await assert.rejects(read('terms'), { code: 'codec-refused' });
     paste('terms', alice.id, 'price');
     await assert.rejects(read('terms'), { code: 'codec-refused' });
-    // Sealed before places were.
+    // Sealed before the place was part of the seal.
     const { bytes } = await codec.encode(Buffer.from('old terms'));
     sql(`update attachment set bytes = x'${Buffer.from(bytes).toString('hex')}'`);
     assert.equal(await read('terms'), 'old terms');
   }));
 
-test('what was sealed before places were is read', () =>
+test('a value that a codec sealed without its place can still be read', () =>
   onFile({ codec }, async ({ holdfast, sql, paid }) => {
     const { id } = await holdfast.submit('order', { to: 'alice' });
     const { by, bytes } = await codec.encode(Buffer.from('{"to":"bob"}'));
@@ -178,7 +178,7 @@ test('what was sealed before places were is read', () =>
     assert.equal(await holdfast.result(id), 'quote for bob');
   }));
 
-test('values are read wherever the engine itself takes them', async () => {
+test('values are read wherever the engine itself uses them', async () => {
   const child = pipeline({ name: 'child', run: async (_, input: number) => input + 1 });
   let isBroken = true;
   const all = pipeline({

@@ -6,7 +6,7 @@ import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { openTestHoldfast } from '../../src/testing/test-holdfast.ts';
 import { pause } from './stage.ts';
 
-test('sessions that are overdue and may not be expired yet do not make a worker ask without end', async () => {
+test('overdue sessions that may not expire yet do not make a worker claim without end', async () => {
   const memory = openMemoryStore();
   let claims = 0;
   const store = {
@@ -28,7 +28,7 @@ test('sessions that are overdue and may not be expired yet do not make a worker 
   assert.ok(claims < 50, `it asked ${claims} times in six polls`);
 });
 
-test('a worker that died with nothing in hand is known to have ended, though nobody claims from it', async () => {
+test('the session of a worker that died without executions is ended, though no claim reports it', async () => {
   const idle = pipeline({ name: 'idle', run: () => 1 });
   await using time = await openTestHoldfast({ pipelines: [idle] });
   const { holdfast } = time;
@@ -36,7 +36,7 @@ test('a worker that died with nothing in hand is known to have ended, though nob
   const id = dead.session;
   dead.crash();
   await time.advance(60_000);
-  // Whoever comes round to it does it: here, a worker that has something to do.
+  // Any worker with something to do ends the session on its way.
   await (await holdfast.submit(idle, undefined)).result();
   await time.advance(60_000);
   assert.equal((await holdfast.store.sessions.inspect(id))?.state, 'ended');

@@ -3,7 +3,7 @@ import { postgresForTests } from '../services/postgres.ts';
 import { Schemas } from '../services/postgres-schemas.ts';
 import { registerBehaviours } from './register.ts';
 
-// First of all: a case has its time for itself, however long the server takes to start.
+// This comes first, so that the start of the server does not count against a case.
 const { url, release } = await postgresForTests();
 const schemas = new Schemas(url, 'engine');
 

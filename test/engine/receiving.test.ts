@@ -6,7 +6,7 @@ import { pipeline } from '../../src/engine/pipeline.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Runs `code` in time that is moved by hand; `during` acts on the execution between two hours. */
+/** Runs `code` on a manual clock; `during` acts on the execution between two hours. */
 async function hourly(
   code: (ctx: Context) => Promise<unknown>,
   during: readonly ((send: (value: unknown) => Promise<unknown>) => unknown)[],
@@ -32,7 +32,7 @@ const nothing = () => undefined;
 for (const restarts of [false, true]) {
   const when = restarts ? ', also when workers are replaced' : '';
 
-  test(`X-49: a receive with a time limit gets what comes in time, and undefined otherwise${when}`, async () => {
+  test(`X-49: a receive with a time limit gets a message in time, and undefined otherwise${when}`, async () => {
     const got = await hourly(
       async (ctx) => [
         await ctx.receive('m', { timeoutMs: 1.5 * HOUR_MS }),
@@ -76,7 +76,7 @@ for (const restarts of [false, true]) {
   });
 }
 
-test('X-49: a receive that waits for no time gets what is there', async () => {
+test('X-49: a receive without waiting time gets a message that is already there', async () => {
   const got = await hourly(
     async (ctx) => {
       await ctx.sleep(1.5 * HOUR_MS);
@@ -88,7 +88,7 @@ test('X-49: a receive that waits for no time gets what is there', async () => {
   assert.deepEqual(got, [1, 'nothing']);
 });
 
-test('X-49: a receive that lost a race and is kept gets its message when it is waited for again', async () => {
+test('X-49: a receive that lost a race and is kept gets its message when it is awaited again', async () => {
   const got = await hourly(
     async (ctx) => {
       const kept = ctx.receive('m');
@@ -115,7 +115,7 @@ test('X-49: a receive that is raced again is not lost', async () => {
   assert.equal(got, 1);
 });
 
-test('X-49: a receive that something other than a race listens to gets its message at once, and once', async () => {
+test('X-49: a receive with a listener outside a race gets its message at once, and once', async () => {
   const got = await hourly(
     async (ctx) => {
       const values: unknown[] = [];

@@ -17,7 +17,7 @@ interface Scene {
   readonly clock: ManualClock;
   readonly tamper: Tamper;
   readonly reports: ExecutionReport[];
-  /** A process of its own, and how often it looked. */
+  /** A separate process, and the number of its checks. */
   open(): { readonly holdfast: Holdfast; reads(): number };
 }
 
@@ -50,7 +50,7 @@ const parent = pipeline({
 const asking = pipeline({ name: 'asking', run: (ctx) => ctx.await<string>('it') });
 const idle = pipeline({ name: 'idle', run: () => 1 });
 
-/** As if what it was told had never come. */
+/** Removes the messages, as if they had never come. */
 async function forget(tamper: Tamper, id: ExecutionId, wakeAfter: number): Promise<void> {
   await tamper.dropMessages(id);
   await tamper.setExecution(id, { status: 'waiting', readyAt: null, wakeAfter });
@@ -59,7 +59,7 @@ async function forget(tamper: Tamper, id: ExecutionId, wakeAfter: number): Promi
 const stale = (reports: readonly ExecutionReport[]) =>
   reports.filter((report) => report.kind === 'stale');
 
-test('Z-30, Z-11: what breaks while workers run is found, repaired and told, and the code goes on', () =>
+test('Z-30, Z-11: a row that breaks while workers run is found, repaired and reported, and the code continues', () =>
   withScene(async ({ clock, tamper, reports, open }) => {
     const { holdfast } = open();
     const worker = await holdfast.worker({ pipelines: [parent, child, asking] });
@@ -69,7 +69,7 @@ test('Z-30, Z-11: what breaks while workers run is found, repaired and told, and
     assert.deepEqual(stale(reports), []);
     await worker.stop();
     const { items } = await holdfast.list({ pipeline: 'child' });
-    // Those who wait are broken before anybody who could run them is there.
+    // The test breaks waiting executions before a worker that could run them starts.
     const others = await holdfast.worker({ pipelines: [child] });
     await holdfast.signal(items[0]?.id ?? '', { name: 'n', value: 17 });
     await clock.advance(5_000);
@@ -93,7 +93,7 @@ test('Z-30, Z-11: what breaks while workers run is found, repaired and told, and
     ]);
   }));
 
-test('Z-30: one of the workers looks, a part each time; when it stops another does', () =>
+test('Z-30: one worker checks, a part at a time; when it stops, another does', () =>
   withScene(async ({ clock, open }) => {
     const [first, second] = [open(), open()];
     const worker = await first.holdfast.worker({ pipelines: [idle] });
@@ -108,7 +108,7 @@ test('Z-30: one of the workers looks, a part each time; when it stops another do
     assert.ok(second.reads() >= before + 17, 'the other goes on');
   }));
 
-test('Z-30: as often as the worker was told', () =>
+test('Z-30: a worker checks at its configured interval', () =>
   withScene(async ({ clock, open }) => {
     const { holdfast, reads } = open();
     await holdfast.worker({ pipelines: [idle], reconcileMs: 60_000 });
@@ -116,7 +116,7 @@ test('Z-30: as often as the worker was told', () =>
     assert.ok(reads() >= 8 && reads() <= 12, `${reads()} looks in ten minutes`);
   }));
 
-test('Z-30, Z-4: on demand, with what is wrong and what can be done', () =>
+test('Z-30, Z-4: a check on demand returns the findings and their repairs', () =>
   withScene(async ({ clock, tamper, open }) => {
     const { holdfast } = open();
     await holdfast.worker({ pipelines: [asking] });
@@ -148,7 +148,7 @@ test('Z-30, Z-4: on demand, with what is wrong and what can be done', () =>
     assert.equal((await holdfast.repair.reconcile({ dryRun: true, limit: 1 })).length, 1);
   }));
 
-test('Z-24: a schedule that lost its time is found, one that has no time left is not', () =>
+test('Z-24: a schedule that lost its time is found, one without further times is not', () =>
   withScene(async ({ clock, tamper, open }) => {
     const { holdfast } = open();
     await holdfast.schedules.put({ id: 'often', pipeline: idle, every: 3_600_000 });

@@ -7,12 +7,15 @@ import { type Behaviour, Stage } from './stage.ts';
 
 export interface EngineBackend {
   readonly kind: string;
-  /** How many behaviours `npm test` takes. Default: all. */
+  /** How many behaviours `npm test` runs. Default: all. */
   readonly count?: number;
   open(): Promise<{ readonly store: CoordinatorStore; close(): Promise<void> }>;
 }
 
-/** Whether a store of this kind can show the behaviour: `sqlite over REST` is of the kind `over REST` too. */
+/**
+ * Whether a store of this kind can show the behaviour. `sqlite over REST` also counts as `over
+ * REST`.
+ */
 function applies({ without = {} }: Behaviour, kind: string): boolean {
   return !Object.keys(without).some((name) => kind === name || kind.endsWith(` ${name}`));
 }
@@ -26,7 +29,7 @@ export function registerBehaviours(backend: EngineBackend): void {
       const stage = new Stage(store);
       try {
         await behaviour.run(stage);
-        // Z-3: nothing that the engine leaves is stale.
+        // Z-3: the engine leaves no stale row.
         await checkInvariants(store);
       } finally {
         await stage.close();

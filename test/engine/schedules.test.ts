@@ -10,7 +10,7 @@ import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-test('X-34: a daily schedule over thirty days, across a change of the clocks, in no time', async () => {
+test('X-34: a daily schedule over thirty days, across a change of the clocks, is tested without waiting', async () => {
   const times: string[] = [];
   const report = pipeline({
     name: 'report',
@@ -36,7 +36,7 @@ const CAUGHT_UP: readonly (readonly [CatchUp, readonly string[]])[] = [
 ];
 
 for (const [catchUp, expected] of CAUGHT_UP) {
-  test(`X-35, X-85: after downtime, catchUp ${catchUp}`, async () => {
+  test(`X-35, X-85: after downtime, catchUp "${catchUp}" fires the expected times`, async () => {
     const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
     const store = openMemoryStore({ clock });
     const holdfast = new Holdfast({ store, clock, timers: clock.timers });
@@ -54,7 +54,8 @@ for (const [catchUp, expected] of CAUGHT_UP) {
     const stopped = first.stop();
     await clock.advance(4 * HOUR_MS);
     await stopped;
-    // The process that starts puts its schedules again: what was missed is still known.
+    // A process puts its schedules again when it starts, and the store still knows the missed
+    // times.
     await holdfast.schedules.put(put);
     await holdfast.worker({ pipelines: [tick] });
     await clock.advance(HOUR_MS);
@@ -69,7 +70,7 @@ for (const [catchUp, expected] of CAUGHT_UP) {
   });
 }
 
-test('X-35, X-85: catching up is bounded, the newest first in mind', async () => {
+test('X-35, X-85: catching up is bounded, and the newest times win', async () => {
   const tick = pipeline({ name: 'tick', run: () => undefined });
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
@@ -94,7 +95,7 @@ test('X-35: schedules cost an idle process no queries', async () => {
     new Proxy(part, {
       get(target, name, receiver) {
         const value: unknown = Reflect.get(target, name, receiver);
-        // Neither asks the store anything.
+        // Neither of them queries the store.
         if (typeof value !== 'function' || name === 'onWakeup' || name === 'room') return value;
         return (...values: unknown[]) => {
           calls.set(String(name), (calls.get(String(name)) ?? 0) + 1);
@@ -122,7 +123,7 @@ test('X-35: schedules cost an idle process no queries', async () => {
   await store.close();
 });
 
-test('X-35: what another process puts is heard of in time', async () => {
+test('X-35: a schedule of another process is noticed in time', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
   const options = { store, clock, timers: clock.timers };
@@ -141,7 +142,7 @@ test('X-35: what another process puts is heard of in time', async () => {
   await store.close();
 });
 
-test('the input of a schedule is kept as it was given, and its schema is applied once', async () => {
+test('the input of a schedule is kept as given, and its schema is applied once', async () => {
   const toNumber = {
     '~standard': {
       version: 1,
@@ -167,7 +168,7 @@ test('the input of a schedule is kept as it was given, and its schema is applied
   assert.deepEqual(seen, [21]);
 });
 
-test('X-35, X-86: schedules that cannot be fired hold up no others, and are not tried all the time', async () => {
+test('X-35, X-86: schedules that cannot be fired delay no others, and are not tried all the time', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
   const troubles: string[] = [];
@@ -184,7 +185,7 @@ test('X-35, X-86: schedules that cannot be fired hold up no others, and are not 
     const put = { project: 'a', id: `broken-${nth}`, every: 100, template: 'broken' };
     await holdfast.schedules.put({ ...put, input: { a: 1 } });
   }
-  // The newest version is taken at each fire, and nothing can be laid over its defaults.
+  // Each fire uses the newest version, whose defaults cannot be merged with parameters.
   await holdfast.templates.put({ ...broken, version: 2, defaults: 5 });
   await holdfast.schedules.put({
     project: 'b',
@@ -204,11 +205,11 @@ test('X-35, X-86: schedules that cannot be fired hold up no others, and are not 
   await holdfast.templates.put({ ...broken, version: 3, defaults: { b: 1 } });
   await clock.advance(60_000);
   const fixed = await holdfast.list({ project: 'a', limit: 1 });
-  assert.equal(fixed.items.length, 1, 'what is mended is fired again');
+  assert.equal(fixed.items.length, 1, 'a corrected schedule fires again');
   worker.crash();
 });
 
-test('a schedule whose parameters cannot be laid over the defaults of its template is refused', async () => {
+test('a schedule whose parameters cannot be merged with its template’s defaults is refused', async () => {
   const store = openMemoryStore();
   await using holdfast = new Holdfast({ store });
   await holdfast.templates.put({ id: 't', version: 1, pipeline: 'tick', defaults: 5 });
@@ -217,7 +218,7 @@ test('a schedule whose parameters cannot be laid over the defaults of its templa
   await holdfast.schedules.put(put);
 });
 
-test('X-35, X-86: a schedule that only another process can fire holds up no others', async () => {
+test('X-35, X-86: a schedule that only another process can fire delays no others', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
   const codec = {

@@ -10,7 +10,7 @@ import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
 
-test('EX-1: a worker tells once that its store was sealed, and then every half a minute', async () => {
+test('EX-1: a worker reports at once that its store was sealed, and then every half a minute', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
   const troubles: string[] = [];
@@ -34,7 +34,7 @@ test('EX-1: a worker tells once that its store was sealed, and then every half a
   await holdfast.close();
 });
 
-test('EX-1: who closes after its store was sealed closes, and says that its session could not be ended', async () => {
+test('EX-1: a process closes after its store was sealed, and reports that its session could not be ended', async () => {
   const seal = { actor: 'olga', reason: 'exported', to: 'shop.ndjson' };
   const sealed = { ...seal, id: '00000000-0000-4000-8000-000000000001' };
   const { file, remove } = await freshSqliteFile();
@@ -84,7 +84,7 @@ test('EX-1: who closes after its store was sealed closes, and says that its sess
   await remove();
 });
 
-test('EX-1: a session of leases that is closed after the seal says that nothing was written', async () => {
+test('EX-1: closing a lease session after the seal returns that nothing was written', async () => {
   const store = openMemoryStore();
   const session = await openSession({ store, owner: 'ann' });
   const seal = { actor: 'olga', reason: 'exported', to: 'shop.ndjson' };

@@ -1,5 +1,5 @@
-// A place is free when the code has ended, before its end is written. Ends that are written slowly must neither
-// hold up the others nor gather without bound.
+// A slot is free when the code has ended, before its end is written. Slow ends must neither delay
+// other executions nor pile up without a limit.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,11 +8,11 @@ import { pipeline } from '../../src/engine/pipeline.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { door, pause } from './stage.ts';
 
-test('with as many ends to be written as there are slots nothing more is claimed', async () => {
+test('a worker claims nothing more while as many ends as it has slots are being written', async () => {
   const memory = openMemoryStore();
   const { executions } = memory;
   const written = door();
-  /** How often the worker has looked whether it has room for more. */
+  /** How often the worker has checked for room. */
   let reads = 0;
   const store = {
     ...memory,

@@ -4,14 +4,14 @@ import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
-test('a timer that fires while its parking is under way neither overtakes it nor is lost', async () => {
+test('a timer that fires while its park is under way neither overtakes it nor is lost', async () => {
   const memory = openMemoryStore();
   const { executions } = memory;
   const store = {
     ...memory,
     executions: {
       ...executions,
-      // Longer than the sleep: the timer is due before the store has the parking.
+      // Longer than the sleep: the timer is due before the store has the park.
       park: async (request: Parameters<typeof executions.park>[0]) => {
         await new Promise((resolve) => setTimeout(resolve, 80));
         return executions.park(request);

@@ -1,5 +1,5 @@
-// What a case of the engine's behaviour gets: a Holdfast on some store, workers that can be stopped and
-// crashed, and things to wait for. Cases never sleep to be right: they wait for what they need to see.
+// The tools of a behaviour test: a Holdfast on some store, workers that can stop and crash, and
+// conditions to wait for. Tests never sleep; they wait for what they need to see.
 
 import type { HoldfastOptions } from '../../src/engine/config.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
@@ -11,7 +11,7 @@ import type { CoordinatorStore, ExecutionStore } from '../../src/store/contract/
 
 export interface Behaviour {
   readonly name: string;
-  /** Left out for a store kind, with the reason. */
+  /** Left out for a kind of store, with the reason. */
   readonly without?: Readonly<Record<string, string>>;
   run(stage: Stage): Promise<void>;
 }
@@ -65,7 +65,7 @@ export class Stage {
     return holdfast.worker({ pipelines, pollMs: 50, ttlMs: 3_000, ...options });
   }
 
-  /** The worker's process dies and the store finds out. */
+  /** Ends the worker's process, and lets the store find out. */
   async crash(worker: Worker): Promise<void> {
     worker.crash();
     const by = { kind: 'operator', actor: 'test', reason: 'crash' } as const;
@@ -103,7 +103,7 @@ export function door(): { readonly passed: Promise<void>; open(): void } {
   return { passed: promise, open: () => resolve() };
 }
 
-/** Everything that can happen without the store or the clock has happened. */
+/** Waits until everything has happened that needs neither the store nor the clock. */
 export async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

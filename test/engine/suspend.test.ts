@@ -16,7 +16,7 @@ for (const scenario of sample('scenarios of a park, in every order', SCENARIOS, 
   });
 }
 
-/** Time stands still but where the scenario lets it pass, so that the schedule alone decides. */
+/** Time passes only where the scenario lets it, so that the schedule alone decides. */
 async function playUnder(scenario: Scenario, schedule: Schedule): Promise<void> {
   const clock = new ManualClock();
   const { store } = freshMemoryStore({ clock });
@@ -34,8 +34,8 @@ async function playUnder(scenario: Scenario, schedule: Schedule): Promise<void> 
     },
   };
   await play(scenario, place, async (id) => {
-    // What an owner looks at again after a while counts; polls and heartbeats, which would find what was
-    // lost, are further away than that.
+    // Checks that an owner repeats after a while count. Polls and heartbeats, which would find a
+    // lost message, come later than that.
     for (let whiles = 0; whiles < 3; whiles += 1) {
       await run(schedule, async () => {
         do await clock.advance(0);

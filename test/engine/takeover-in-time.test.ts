@@ -1,5 +1,5 @@
-// P4 for executions, by a clock that the test moves: whatever the living are doing, what a worker left that died
-// can be claimed, and is claimed where there is a place, within its ttl and two seconds.
+// P4 for executions, on a manual clock. A dead worker's execution can be claimed within its ttl and
+// two seconds, whatever the live workers do. A worker with a free slot claims it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,7 +17,7 @@ const BOUND_MS = TTL_MS + 2_000;
 const STEP_MS = 250;
 const TICK_MS = 50;
 
-test('P4: a worker with nothing to do takes over', async () => {
+test('P4: an idle worker takes over', async () => {
   await using scene = Scene.open();
   const left = await scene.leftByDead(3);
   await scene.work({ concurrency: 10 });
@@ -25,7 +25,7 @@ test('P4: a worker with nothing to do takes over', async () => {
   assert.deepEqual(await scene.claimsOf(left), [2, 2, 2]);
 });
 
-test('P4: a worker that never comes to the end of a queue takes over', async () => {
+test('P4: a worker that never reaches the end of its queue takes over', async () => {
   await using scene = Scene.open();
   const left = await scene.leftByDead(3);
   for (const lane of LANES) await scene.submit('quick', 250, lane);
@@ -48,7 +48,7 @@ test('P4: when all slots are taken, the next free one goes to lost executions, b
   assert.deepEqual(await scene.claimsOf([left as ExecutionId]), [2]);
 });
 
-test('P4: a process that only looks after others ends the sessions of the dead', async () => {
+test('P4: a process that only does maintenance ends the sessions of dead workers', async () => {
   await using scene = Scene.open();
   await scene.leftByDead(1);
   await scene.holdfast.maintain();
@@ -56,7 +56,7 @@ test('P4: a process that only looks after others ends the sessions of the dead',
   assert.equal(await scene.stateOf(scene.dead), 'ended');
 });
 
-test('while one after the other dies, a busy worker sweeps once a second at most', async () => {
+test('while workers die one after the other, a busy worker sweeps at most once a second', async () => {
   await using scene = Scene.open();
   for (let n = 0; n < 8; n += 1) {
     await scene.leftByDead(1);
@@ -70,7 +70,7 @@ test('while one after the other dies, a busy worker sweeps once a second at most
   assert.ok(scene.sweeps > before);
 });
 
-test('a worker without a free slot asks for work only as often as it polls, however many wakeups it gets', async () => {
+test('a worker without a free slot claims only as often as it polls, however many wakeups it gets', async () => {
   await using scene = Scene.open();
   await scene.work({ concurrency: 1 });
   await scene.submit('long', 1);
@@ -122,7 +122,7 @@ class Scene {
     return new Scene(openMemoryStore({ clock }), clock);
   }
 
-  /** Claimed by a worker that is never heard of again. */
+  /** Claimed by a worker that falls silent afterwards. */
   async leftByDead(count: number): Promise<readonly ExecutionId[]> {
     const hangs = pipeline({ name: 'quick', run: () => new Promise(() => undefined) });
     const other = new Holdfast({
@@ -184,7 +184,7 @@ class Scene {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // What it still runs is left as it is.
+    // The executions that it still runs stay as they are.
     const closing = this.holdfast.close();
     this.endLong();
     await this.clock.advance(60_000);

@@ -6,7 +6,7 @@ import { pipeline } from '../../src/engine/pipeline.ts';
 
 const DAY_MS = 86_400_000;
 
-test('a pipeline that sleeps for thirty days is tested in no time', async () => {
+test('a pipeline that sleeps for thirty days is tested without waiting', async () => {
   const notified: string[] = [];
   const reminder = pipeline({
     name: 'reminder',
@@ -75,7 +75,7 @@ test('retries with a long backoff happen at their time', async () => {
   assert.deepEqual(await handle.result(), ['00:00', '01:00', '03:00']);
 });
 
-test('what was begun before a checkpoint is not what is begun after it, however often it parked', async () => {
+test('calls before a checkpoint are not mixed up with calls after it, however often the execution parked', async () => {
   const hours: number[] = [];
   const start = new Date('2026-01-01');
   const polling = pipeline({
@@ -141,7 +141,7 @@ test('a job keeps to its rate, also when its worker is lost between two pages', 
   assert.deepEqual(await job.result(), { seen: 30, outcomes: { submitted: 30 } });
 });
 
-test('W-6: an await of a week with a reminder is tested in no time, on time', async () => {
+test('W-6: an await of a week with a reminder is tested without waiting', async () => {
   const notified: string[] = [];
   const day = (): string => new Date(stage.clock.wallMs()).toISOString().slice(8, 10);
   const nudge = pipeline({
@@ -177,7 +177,7 @@ test('W-6: an await of a week with a reminder is tested in no time, on time', as
   assert.deepEqual(notified, ['03: timed-out', '04: olga', '08: timed-out']);
 });
 
-test('what has left this process leaves no timer behind in it', async () => {
+test('an execution that left a process leaves no timer in it', async () => {
   const { promise: never } = Promise.withResolvers<void>();
   const sleeping = pipeline({ name: 'sleeping', run: (ctx) => ctx.sleep(DAY_MS) });
   const failing = pipeline({
@@ -209,7 +209,7 @@ test('what has left this process leaves no timer behind in it', async () => {
   assert.equal(stage.clock.waiting, 0);
 });
 
-test('P1: a step that takes far longer than the ttl of its worker is run once, whoever else waits for work', async () => {
+test('P1: a step that takes far longer than its worker’s ttl runs once, though other workers wait', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let runs = 0;
   const slow = pipeline({

@@ -42,7 +42,7 @@ test('each failed attempt and the bad end are one warning, with file and line', 
   );
 });
 
-test('what completes warns of nothing', async (t) => {
+test('an execution that completes warns of nothing', async (t) => {
   assert.deepEqual(await warningsOf(t, (ctx) => ctx.step('charge', () => 1)), []);
 });
 

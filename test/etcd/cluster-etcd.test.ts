@@ -1,5 +1,4 @@
-// What the etcd store makes of the cluster it is given: what others write into it, whose copy it is, and
-// when it does not answer.
+// The etcd store and its cluster: writes of others, restored copies, and outages.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -66,7 +65,7 @@ test('A-7, S-1: a waiter whose session ends while its turn comes gets nothing, a
   assert.equal((await other.leases.acquire(second)).kind, 'queued');
   await mustRelease(store, holder.tenure);
 
-  // It has read that it lives and that it is its turn; before its write gets there, its session ends.
+  // The waiter has read that it lives and is next. Its session ends before its write arrives.
   const write = EtcdClient.prototype.write;
   const by = { kind: 'operator', actor: 'olga', reason: 'gone' } as const;
   const late = t.mock.method(EtcdClient.prototype, 'write', async function (
@@ -84,7 +83,7 @@ test('A-7, S-1: a waiter whose session ends while its turn comes gets nothing, a
   await other.close();
 });
 
-test('E-5: a lease whose session is gone is stale, not immortal, for a sweep and for who asks', async () => {
+test('E-5: a lease whose session is gone is stale, not immortal, for a sweep and for an acquire', async () => {
   for (const isSwept of [true, false]) {
     const { store, prefix } = await openFresh();
     await mustAcquire(store, await openedSession(store, 'ann', LONG), { key: KEY });
@@ -101,7 +100,7 @@ test('E-5: a lease whose session is gone is stale, not immortal, for a sweep and
   }
 });
 
-test('T-4: a cluster whose term has gone back is a copy of an earlier time, and raises the epoch', async () => {
+test('T-4: a cluster whose term has gone back is an older copy, and raises the epoch', async () => {
   const { store, prefix } = await openFresh();
   const before = await fenceOf(store);
   const [seen] = await raw.list(`${prefix}meta/cluster`);
@@ -112,7 +111,7 @@ test('T-4: a cluster whose term has gone back is a copy of an earlier time, and 
   await store.close();
 });
 
-test('T-4, S-2: a holder whose grant a restored copy does not have learns of it with its next heartbeat', async () => {
+test('T-4, S-2: a holder whose grant is missing in a restored copy learns of it with its next heartbeat', async () => {
   const { store, prefix } = await openFresh();
   const session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
   const [lost, kept] = [await session.acquire(KEY), await session.acquire('invoice/2')];
@@ -129,7 +128,7 @@ test('T-4, S-2: a holder whose grant a restored copy does not have learns of it 
   await store.close();
 });
 
-test('U-1: a write whose answer is lost is unknown, one that found no member is known not to be done', async (t) => {
+test('U-1: a write whose answer is lost is unknown; one that reached no member was not done', async (t) => {
   const { store } = await openFresh();
   const ann = await openedSession(store, 'ann', LONG);
   const request = acquiring(ann, { key: KEY });
@@ -153,7 +152,7 @@ test('U-1: a write whose answer is lost is unknown, one that found no member is 
   );
 });
 
-test('options that can never work are refused by name', async () => {
+test('impossible options are refused by name', async () => {
   const { endpoints } = etcd;
   const refused: readonly [object, RegExp][] = [
     [{ endpoints: [] }, /endpoints must be an array/],

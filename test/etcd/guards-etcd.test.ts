@@ -1,5 +1,5 @@
-// Everything that a verb has read and decided on, changed by somebody else just before it writes. Each is
-// a comparison of the transaction, and each can be forgotten.
+// Another client changes everything that a verb has read, just before the verb writes. Each such
+// fact is a comparison of the transaction, and each can be forgotten.
 
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
@@ -43,7 +43,7 @@ after(() => etcd.release());
 
 interface Scene {
   readonly store: KernelStore;
-  /** Another client, of whom the first has not heard. */
+  /** Another client, whose changes the first has not seen. */
   readonly other: KernelStore;
   readonly clock: ManualClock;
   readonly prefix: string;
@@ -72,7 +72,9 @@ async function setTheScene(): Promise<Scene & AsyncDisposable> {
   };
 }
 
-/** What the verb answers when this happens after its last read and before its first write gets there. */
+/**
+ * The answer of the verb if this happens after its last read and before its first write arrives.
+ */
 async function answerAfter<Answer>(
   t: TestContext,
   meanwhile: () => Promise<unknown>,
@@ -131,7 +133,7 @@ test('H-1: a session whose parent ends meanwhile is not opened', async (t) => {
   assert.equal(whyOf(await answerAfter(t, endingOf(scene, scene.ann), open)), 'session-ended');
 });
 
-test('A-1: of two who find a key free the one whose write comes later is refused', async (t) => {
+test('A-1: when two sessions find a key free, the later write is refused', async (t) => {
   await using scene = await setTheScene();
   await mustRelease(scene.store, scene.tenure);
   const bob = await openedSession(scene.other, 'bob', LONG);
@@ -140,7 +142,7 @@ test('A-1: of two who find a key free the one whose write comes later is refused
   assert.equal(whyOf(await answerAfter(t, take, acquire)), 'held');
 });
 
-test('T-3: a grant whose epoch is raised meanwhile has a fence of the new one', async (t) => {
+test('T-3: a grant whose epoch is raised meanwhile has a fence of the new epoch', async (t) => {
   await using scene = await setTheScene();
   const raise = () => scene.other.raiseEpoch({ actor: 'olga', reason: 'to be sure' });
   const request = acquiring(scene.ann, { key: keyOf('another') });
@@ -168,14 +170,14 @@ test('T-4: a grant that finds another cluster seen meanwhile raises the epoch fi
   assert.equal(epochOf(answer.fence), epochOf(scene.tenure.fence) + 1);
 });
 
-test('V-1, S-2: a heartbeat tells of a drain that was requested meanwhile', async (t) => {
+test('V-1, S-2: a heartbeat has a notice of a drain that was requested meanwhile', async (t) => {
   await using scene = await setTheScene();
   const drain = () => scene.other.leases.requestDrain(draining(scene.tenure));
   const answer = await answerAfter(t, drain, () => scene.store.sessions.heartbeat(scene.ann));
   assert.ok(answer.kind === 'alive' && answer.notices === 1);
 });
 
-test('V-1: a drain leaves what a heartbeat meanwhile has promised', async (t) => {
+test('V-1: a drain respects the time that a heartbeat promised meanwhile', async (t) => {
   await using scene = await setTheScene();
   await scene.clock.advance(100_000);
   const beat = () => mustBeat(scene.other, scene.ann);
@@ -185,7 +187,7 @@ test('V-1: a drain leaves what a heartbeat meanwhile has promised', async (t) =>
   assert.equal(answer.deadlineInMs, LONG.ttlMs);
 });
 
-test('C-1, G-3: a heartbeat whose session lapses meanwhile, as others tell the time, is a rejoin', async (t) => {
+test('C-1, G-3: a heartbeat whose session lapses meanwhile, by the time of other clients, is a rejoin', async (t) => {
   await using scene = await setTheScene();
   const bob = await openedSession(scene.store, 'bob');
   await scene.clock.advance(AUTHORITY_MS - 1);
@@ -198,7 +200,7 @@ test('C-1, G-3: a heartbeat whose session lapses meanwhile, as others tell the t
   assert.ok(answer.kind === 'alive' && answer.rejoined);
 });
 
-test('E-2, S-3: who is renewed after it was found overdue is not expired', async (t) => {
+test('E-2, S-3: a session that is renewed after it was found overdue does not expire', async (t) => {
   await using scene = await setTheScene();
   const { store, other, clock } = scene;
   await mustRelease(store, scene.tenure);
@@ -213,7 +215,7 @@ test('E-2, S-3: who is renewed after it was found overdue is not expired', async
   assert.equal(whyOf(answer), 'held');
 });
 
-test('E-6: a late heartbeat is accepted when somebody else finds out first that the store was away', async (t) => {
+test('E-6: a late heartbeat is accepted when another client finds out first that the store was away', async (t) => {
   await using scene = await setTheScene();
   const { store, other, clock, raw, prefix } = scene;
   const bob = await openedSession(store, 'bob');
@@ -223,7 +225,7 @@ test('E-6: a late heartbeat is accepted when somebody else finds out first that 
   const [seen] = await raw.list(key);
   const { cluster, term } = JSON.parse(seen?.value ?? '') as Record<string, unknown>;
   await raw.put(key, JSON.stringify({ cluster, term: Number(term) - 1 }));
-  // It has found itself too late; before it looks whether there was an outage, another has looked.
+  // The heartbeat is too late. Before it checks for an outage, another client has checked.
   const read = EtcdClient.prototype.read;
   const late = t.mock.method(EtcdClient.prototype, 'read', async function (
     this: EtcdClient,
@@ -236,10 +238,10 @@ test('E-6: a late heartbeat is accepted when somebody else finds out first that 
     return Reflect.apply(read, this, call);
   } as unknown as typeof read);
   assert.equal((await store.sessions.heartbeat(bob)).kind, 'alive');
-  assert.equal(EtcdClient.prototype.read, read, 'nobody has looked');
+  assert.equal(EtcdClient.prototype.read, read, 'the patched read did not run');
 });
 
-test('C-2: a heartbeat whose native lease is gone meanwhile has a new one', async (t) => {
+test('C-2: a heartbeat whose native lease is gone meanwhile gets a new one', async (t) => {
   await using scene = await setTheScene();
   const pulse = `${scene.prefix}w/pulse/${scene.ann.id}`;
   const giveUp = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-// Every kind of comparison is taken out once, and a test of guards-etcd.test.ts must miss it.
+// Removes each kind of comparison once; a test of guards-etcd.test.ts must fail.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-// A copy of an earlier time is put in the place of a cluster while its clients go on.
+// An older copy replaces a cluster while its clients continue.
 
 import assert from 'node:assert/strict';
 import { cp, readdir, rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ async function take(session: Session, key: string): Promise<HeldLease> {
   return got.lease;
 }
 
-/** Takes a copy of all that it has on disk; the answer puts it back. */
+/** Copies all its data on disk. The returned function restores the copy. */
 async function backUp(etcd: PrivateEtcd): Promise<() => Promise<void>> {
   const [member = ''] = await readdir(etcd.folder);
   const data = join(etcd.folder, member, 'data');
@@ -31,7 +31,7 @@ async function backUp(etcd: PrivateEtcd): Promise<() => Promise<void>> {
   };
 }
 
-test('T-3, T-4: who has seen more than a restored copy has raises the epoch, and goes on', async (t) => {
+test('T-3, T-4: a client that has seen more than a restored copy raises the epoch, and continues', async (t) => {
   const etcd = await startEtcd({ members: 1 });
   t.after(() => etcd.stop());
   const { endpoints } = etcd;
@@ -40,7 +40,7 @@ test('T-3, T-4: who has seen more than a restored copy has raises the epoch, and
   await using ann = await openSession({ store, owner: 'ann', ttlMs: 600_000 });
   const kept = await take(ann, 'kept');
   const putBack = await backUp(etcd);
-  // Who comes anew has the time written down, which the copy then has not.
+  // A new client writes the time down, so the copy has an older one.
   await (await openEtcdStore({ endpoints })).close();
   let lost: HeldLease = await take(ann, 'lost/0');
   for (let number = 1; number < 20; number += 1) lost = await take(ann, `lost/${number}`);
@@ -53,7 +53,7 @@ test('T-3, T-4: who has seen more than a restored copy has raises the epoch, and
   assert.equal(lost.remainingMs(), 0, 'its notices made it look');
   assert.equal((await kept.checkpoint('row 42')).kind, 'saved');
 
-  // Hints come again, and time goes on, for those who were there and for who comes anew.
+  // Hints and time continue, for old and new clients.
   const other = await openEtcdStore({ endpoints });
   t.after(() => other.close());
   await using cid = await openSession({ store: other, owner: 'cid', ttlMs: 600_000 });
@@ -63,7 +63,7 @@ test('T-3, T-4: who has seen more than a restored copy has raises the epoch, and
   assert.ok(got.kind === 'acquired' && got.lease.fence > again);
 });
 
-test('T-4, E-4: in a quiet store a holder learns of a restore, and a forgotten release is done again', async (t) => {
+test('T-4, E-4: in a quiet store a holder learns of a restore, and a forgotten release is repeated', async (t) => {
   const etcd = await startEtcd({ members: 1 });
   t.after(() => etcd.stop());
   const store = await openEtcdStore({ endpoints: etcd.endpoints });

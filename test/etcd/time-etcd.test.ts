@@ -1,4 +1,4 @@
-// Who decides that time has passed: store time, which is its clients' word, and a witness (ADR 0016).
+// Decides when time has passed: by store time, which clients report, and by a witness (ADR 0016).
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -36,7 +36,7 @@ function freshPrefix(): string {
   return `${etcd.prefix}${count}/`;
 }
 
-/** Native leases that outlast any test: etcd gives up nobody unless a test does it. */
+/** Native leases that outlast any test, so that etcd expires a session only if a test does it. */
 function open(prefix: string, clock: Clock): Promise<KernelStore> {
   const { endpoints } = etcd;
   return openEtcdStore({ endpoints, prefix, clock, leaseSecondsMin: 3_600 });
@@ -48,13 +48,13 @@ async function giveUp(prefix: string, name: string): Promise<void> {
   await raw.revokeLease(pulse.lease);
 }
 
-test('S-3, E-2: who is overdue by store time alone is not ended before etcd has given it up', async () => {
+test('S-3, E-2: a session that is overdue by store time alone does not end before etcd expires its lease', async () => {
   const prefix = freshPrefix();
   const clock = new ManualClock();
   const first = await open(prefix, clock);
   await mustAcquire(first, await openedSession(first, 'ann'));
   await clock.advance(TTL_MS);
-  // It has come just now, and has seen nothing of the time that passed.
+  // This client has just started and has not seen the time pass.
   const second = await open(prefix, clock);
   const bob = await openedSession(second, 'bob');
   const refused = await second.leases.acquire(acquiring(bob));
@@ -69,7 +69,7 @@ test('S-3, E-2: who is overdue by store time alone is not ended before etcd has 
   await second.close();
 });
 
-test('S-3, E-4: who has itself seen all of the time pass needs nobody’s word, not even etcd’s', async () => {
+test('S-3, E-4: a client that saw the whole time pass ends the session itself, even before etcd does', async () => {
   const prefix = freshPrefix();
   const clock = new ManualClock();
   const first = await open(prefix, clock);
@@ -90,7 +90,7 @@ test('S-3, E-4: who has itself seen all of the time pass needs nobody’s word, 
   await second.close();
 });
 
-test('C-1, C-2: a client whose wall clock is wrong tells the same time as the others', async () => {
+test('C-1, C-2: a client with a wrong wall clock computes the same store time as the others', async () => {
   const prefix = freshPrefix();
   const clock = new ManualClock();
   const skewed: Clock = {
@@ -112,25 +112,25 @@ test('C-1, C-2: a client whose wall clock is wrong tells the same time as the ot
   await wrong.close();
 });
 
-test('C-2, C-10: when nobody is left who knows the time, what etcd gave up had all of its time', async () => {
+test('C-2, C-10: if no client knows the time any more, the sessions that etcd expired prove how much passed', async () => {
   const prefix = freshPrefix();
   const clock = new ManualClock();
   const crashed = await open(prefix, clock);
   await mustAcquire(crashed, await openedSession(crashed, 'ann'));
   const steady = await openedSession(crashed, 'steady', { ttlMs: HOUR_MS });
   await giveUp(prefix, 'ann');
-  // Another clock: nothing is known of how long ago all that was.
+  // Another clock, which does not know how long ago that was.
   const later = new ManualClock();
   await forgetTheTime(prefix, crashed);
   const alone = await open(prefix, later);
   const bob = await openedSession(alone, 'bob');
   assert.equal((await mustAcquire(alone, bob)).predecessor.exit, 'expired');
   const left = (await alone.sessions.inspect(steady.id))?.remainingMs ?? 0;
-  assert.equal(left, HOUR_MS - TTL_MS, 'others lose no more than what is proved to have passed');
+  assert.equal(left, HOUR_MS - TTL_MS, 'others lose only the proven time');
   await alone.close();
 });
 
-/** As if it had been killed: it neither answers who asks for the time nor leaves it behind. */
+/** As after a kill: the client neither answers a request for the time nor writes it down. */
 async function forgetTheTime(prefix: string, crashed: KernelStore): Promise<void> {
   const [clock] = await raw.list(`${prefix}w/clock`);
   await crashed.close();

@@ -16,11 +16,11 @@ function pem(name: string): Promise<string> {
   return readFile(join(import.meta.dirname, 'tls', name), 'utf8');
 }
 
-test('a store is opened over TLS, by clients who trust it and whom it trusts', async () => {
+test('a store is opened over TLS, with certificates of client and server', async () => {
   const etcd = await etcdForTests();
   const [cert, key] = [await pem('certificate.pem'), await pem('key.pem')];
   const member = new URL(etcd.endpoints[0] ?? '');
-  // Whoever has no certificate is turned away before etcd hears of it.
+  // The proxy turns clients without a certificate away before they reach etcd.
   const front = createServer(
     { cert, key, ca: cert, requestCert: true, rejectUnauthorized: true, ALPNProtocols: ['h2'] },
     (socket) => {

@@ -1,4 +1,4 @@
-// Hints reach those who wait, whatever happens to the member that they come from.
+// Hints reach waiters, whatever happens to the member they come from.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -24,7 +24,7 @@ before(async () => {
 
 after(() => etcd.stop());
 
-/** The next hint for the key. Without one the test is cut off by its runner. */
+/** Waits for the next hint for the key. Without one the test's time limit ends it. */
 function nextHint(store: KernelStore): Promise<void> {
   return new Promise((resolve) => {
     const stop = store.onHint((key) => {
@@ -65,7 +65,7 @@ test('A-7: a hint comes from another process, and after the member it came from 
   await releasing.close();
 });
 
-test('A-7: a watch whose next revision was compacted goes on, and sends hints for what it missed', async () => {
+test('A-7: a watch whose next revision was compacted continues, and sends hints for the missed changes', async () => {
   const prefix = 'compacted/';
   const [cutOff, ...others] = etcd.endpoints;
   assert.ok(cutOff !== undefined);
@@ -79,7 +79,7 @@ test('A-7: a watch whose next revision was compacted goes on, and sends hints fo
   const missed = nextHint(waiting);
   await etcd.kill(0);
   await etcd.leader();
-  // What it would be told of this is history, and history is forgotten before it is back.
+  // Compaction removes this change from the history before the member is back.
   await mustRelease(releasing, tenure);
   await new RawEtcd(others).compact();
   await etcd.restart(0);
@@ -93,7 +93,7 @@ test('A-7: a watch whose next revision was compacted goes on, and sends hints fo
   await releasing.close();
 });
 
-test('E-4: that etcd has given up a session is a hint for what it carries', async () => {
+test('E-4: when etcd expires a session, its keys get a hint', async () => {
   const prefix = 'given-up/';
   const { endpoints } = etcd;
   const store = await openEtcdStore({ endpoints, prefix });

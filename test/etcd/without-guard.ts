@@ -1,4 +1,4 @@
-// `node --import` this: comparisons of one kind are taken out of every transaction before it leaves.
+// `node --import` this: it removes the comparisons of one kind from every transaction.
 
 import { EtcdClient } from '../../src/store/etcd/client.ts';
 import {
@@ -8,7 +8,7 @@ import {
   type TxnRequest,
 } from '../../src/store/etcd/messages.ts';
 
-/** Each kind of comparison, by the keys that it is about. */
+/** Each kind of comparison, by the keys that it reads. */
 export const GUARDS: Readonly<Record<string, (compare: Compare, key: string) => boolean>> = {
   'session has not ended': (compare, key) =>
     key.includes('/live/') && compare.target === CREATE_REVISION,

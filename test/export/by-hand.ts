@@ -1,4 +1,4 @@
-// Exports made by hand: each says something that no export says, under digests that fit.
+// Handmade exports: each contains something that no real export contains, under matching digests.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ import { exported, imported, type Place } from './exported.ts';
 
 type Line = Record<string, unknown> | readonly unknown[];
 
-/** Lines as values; what had a digest has a new one. */
+/** Lines as values; changed lines get a new digest. */
 function textOf(lines: readonly Line[]): string {
   const hash = createHash('sha256');
   return lines
@@ -24,7 +24,7 @@ function textOf(lines: readonly Line[]): string {
     .join('');
 }
 
-/** What became of the first line. */
+/** A change of the header line. */
 type Headed = (header: Record<string, Record<string, unknown>>) => Record<string, unknown>;
 
 const counting =
@@ -68,7 +68,7 @@ const isTable =
   (line: Line): boolean =>
     'table' in line && line['table'] === table;
 
-/** The first row of executions, or the line before it, is another. */
+/** Replaces the first row of executions, or the line before it. */
 const executions =
   (offset: 0 | 1, change: (line: never) => Line): Changed =>
   (lines) => {
@@ -121,7 +121,7 @@ const ROWS: readonly (readonly [why: RegExp, Changed])[] = [
   [/cannot be stored: .*Nothing was imported/s, named('seq', 'many')],
 ];
 
-/** EX-9: each is refused by what it is and where, and nothing of it is there. */
+/** EX-9: the import refuses each with reason and line, and imports nothing. */
 export async function refusesWhatWasMadeByHand(folder: string, to: Place): Promise<void> {
   const file = await exportedIn(folder);
   const text = await readFile(file, 'utf8');
@@ -147,7 +147,7 @@ export async function refusesWhatWasMadeByHand(folder: string, to: Place): Promi
   }
   for (const [why, change] of ROWS) await attempt(change([header, ...rest]), why);
   await writeFile(forged, textOf([header, ...rest]));
-  assert.equal((await imported(to, forged)).kind, 'imported', 'what was changed was the reason');
+  assert.equal((await imported(to, forged)).kind, 'imported', 'the change was the reason');
 }
 
 async function exportedIn(folder: string): Promise<string> {

@@ -33,11 +33,11 @@ export async function exportAndImport(from: Place, to: Place, file: string): Pro
 
 export interface AllRows {
   readonly counters: Counters;
-  /** By table; each row as an object, all in an order of their own. */
+  /** By table: each row as an object, in a fixed order. */
   readonly tables: ReadonlyMap<string, readonly Readonly<Record<string, unknown>>[]>;
 }
 
-/** Of a sealed store. */
+/** The rows of a sealed store. */
 export async function allRows({ store, postgres }: Place): Promise<AllRows> {
   const port = await openForExport(store, postgres);
   try {
@@ -58,7 +58,7 @@ export async function allRows({ store, postgres }: Place): Promise<AllRows> {
 
 const JSON_COLUMNS: ReadonlySet<string> = new Set(['path', 'metadata', 'detail', 'intents']);
 
-/** One way of writing JSON is as good as another. */
+/** The format of JSON does not matter. */
 function recordOf(columns: readonly string[], row: readonly Cell[]): Record<string, unknown> {
   const entries = columns.map((name, at) => {
     const cell = row[at] ?? null;
@@ -72,7 +72,7 @@ function inOrder(a: unknown, b: unknown): number {
   return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
 }
 
-/** What a second seal adds to what the first has written is left out: ends, and the raised epoch. */
+/** Leaves out what a second seal adds to the first: ends, and the raised epoch. */
 export function expectEqual(after: AllRows, before: AllRows): void {
   for (const [table, rows] of before.tables) {
     const found = after.tables.get(table) ?? [];

@@ -1,4 +1,5 @@
-// Exports and imports that are killed at several points: nothing half is ever used, and both can be repeated.
+// Kills exports and imports at several points: a partial result is never used, and both can be
+// repeated.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -21,7 +22,10 @@ async function dies(args: ExportAndDie): Promise<void> {
   assert.equal(signal, 'SIGKILL', `it was to die at ${args.at}`);
 }
 
-/** First the wait at the end, while there is one; then the seal and rows: 24 tables report at least once each. */
+/**
+ * First the wait at the end, if there is one; then the seal and the rows. 24 tables report at least
+ * once each.
+ */
 const EXPORT_POINTS = [26, 1, 2, 9, 25] as const;
 const IMPORT_POINTS = [1, 7, 24] as const;
 

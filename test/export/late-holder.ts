@@ -1,4 +1,5 @@
-// A worker that is frozen while its store is exported, and wakes after another worker took its work.
+// A worker that is frozen while its store is exported, and wakes after another worker took its
+// execution.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -25,11 +26,11 @@ class LateHolder {
     this.#lines = createInterface(this.child.stdout)[Symbol.asyncIterator]();
   }
 
-  /** Reads what it says until it says that. */
+  /** Reads its output until that line. */
   async until(isIt: (report: ChildReport) => boolean): Promise<ChildReport> {
     for (;;) {
       const { value, done } = await this.#lines.next();
-      assert.ok(done !== true, 'it ended before it said so');
+      assert.ok(done !== true, 'it ended before it printed that');
       const report = JSON.parse(value) as ChildReport;
       if (isIt(report)) return report;
     }

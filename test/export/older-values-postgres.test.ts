@@ -1,4 +1,5 @@
-// An export of a build that said nothing of whose a value is: what rows refer to is found by their project.
+// An export of a build that recorded no projects for values: a project finds the values that its
+// rows refer to.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -38,7 +39,7 @@ async function importsIt({ store, postgres }: Place): Promise<void> {
   await opened.close();
 }
 
-test('EX-9, X-29: an export without projects of values is imported, and they are from before', async () => {
+test('EX-9, X-29: an export without projects of values is imported, and its values count as older ones', async () => {
   const { file, remove } = await freshSqliteFile();
   try {
     await importsIt({ store: file });
@@ -47,7 +48,7 @@ test('EX-9, X-29: an export without projects of values is imported, and they are
   }
 });
 
-test('EX-9, X-29: so it is on PostgreSQL', async () => {
+test('EX-9, X-29: PostgreSQL imports an export without projects of values too', async () => {
   const { url, release } = await postgresForTests();
   try {
     await importsIt({ store: url, postgres: { schema: 'older_values' } });

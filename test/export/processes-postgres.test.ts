@@ -1,4 +1,4 @@
-// Real processes that are frozen and killed while stores are exported and imported, both ways.
+// Freezes and kills real processes while stores are exported and imported, in both directions.
 
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -23,11 +23,11 @@ type Run = (folder: string, ways: Ways) => Promise<void>;
 
 const CASES: readonly (readonly [string, Run])[] = [
   [
-    'EX-2: under load what was acknowledged is there, and nothing that was recorded is done twice',
+    'EX-2: under load every acknowledged write arrives, and no recorded step runs twice',
     (folder, ways) => movesUnderLoad(folder, { ...ways, enough: 150 }),
   ],
-  ['EX-1, EX-4: a worker that was frozen and is woken after the import is refused', refusesTheLate],
-  ['EX-5, EX-8: an export or import that is killed, wherever, can be repeated', survivesKills],
+  ['EX-1, EX-4: a frozen worker that wakes after the import is refused', refusesTheLate],
+  ['EX-5, EX-8: an export or import that is killed at any point can be repeated', survivesKills],
 ];
 
 for (const [way, waysOf] of WAYS) {

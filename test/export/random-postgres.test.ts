@@ -1,4 +1,5 @@
-// Random stores, exported and imported there and back: every row is as it was, and history still tells it.
+// Random stores, exported and imported there and back: every row is unchanged, and the history
+// still gives the same state.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -44,11 +45,11 @@ const program = fc.array(
   fc.record({
     operation: fc.constantFrom(...OPERATIONS, ...OTHERS),
     n: fc.integer({ min: 0, max: 7 }),
-    // What JSON, SQL and line ends could trip over; NUL is no text to PostgreSQL.
+    // Texts that could break JSON, SQL or lines. PostgreSQL does not accept NUL.
     text: fc
       .string({ unit: 'grapheme', maxLength: 20 })
       .map((text) => `${text.replaceAll('\0', '')}'"\\\u2028\n`),
-    // The engine makes 0 of -0 before a store sees it.
+    // The engine turns -0 into 0 before a store sees it.
     number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0),
   }),
   { minLength: 10, maxLength: 60 },
@@ -58,7 +59,7 @@ type Operation = (typeof program extends fc.Arbitrary<infer Operations extends r
   ? Operations
   : never)[number];
 
-/** What is refused is fine: the store decides what is in it. */
+/** A refusal is fine: the store decides. */
 async function play(store: CoordinatorStore, operations: readonly Operation[]): Promise<void> {
   const brief = { ttlMs: 200, graceMs: 0 };
   let owners = 0;
@@ -97,7 +98,7 @@ async function play(store: CoordinatorStore, operations: readonly Operation[]): 
         bytes: new TextEncoder().encode(text),
       });
     } else if (id === undefined) {
-      // Nothing to do it to.
+      // There is no target for it.
     } else if (operation === 'signal') await executions.signal(signalling(id, `s${n}`));
     else if (operation === 'cancel') await executions.cancel(commanding(id));
     else if (operation === 'pause') await executions.pause(commanding(id));
@@ -105,7 +106,7 @@ async function play(store: CoordinatorStore, operations: readonly Operation[]): 
   }
 }
 
-/** What an owner does to all that can be claimed. */
+/** Operations of an owner on every execution that can be claimed. */
 async function own(
   store: CoordinatorStore,
   ann: Awaited<ReturnType<typeof worker>>,
@@ -123,7 +124,7 @@ async function own(
   }
 }
 
-test('EX-5, EX-8: whatever is in a store arrives, both ways', async () => {
+test('EX-5, EX-8: a random store arrives complete, in both directions', async () => {
   const { url, release } = await postgresForTests();
   let runs = 0;
   try {

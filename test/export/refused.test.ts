@@ -1,4 +1,4 @@
-// What an import and an export refuse, and that nothing is changed by it.
+// Refusals of import and export, which change nothing.
 
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
@@ -26,7 +26,9 @@ async function exportedIn(folder: string, count: number = 3): Promise<string> {
   return file;
 }
 
-/** Refused for this reason; what is there afterwards is as empty as before, and can be imported into. */
+/**
+ * Refused with this reason. Afterwards the store is as empty as before, and an import still works.
+ */
 async function refuses(folder: string, file: string, why: RegExp): Promise<void> {
   const store = join(folder, 'new.db');
   await assert.rejects(() => imported({ store }, file), why);
@@ -40,7 +42,7 @@ async function refuses(folder: string, file: string, why: RegExp): Promise<void>
   await opened.close();
 }
 
-test('EX-9: a file that was cut, wherever, is refused with the line, and nothing of it is there', () =>
+test('EX-9: a file that was cut anywhere is refused with its line, and nothing is imported', () =>
   inFolder(async (folder) => {
     const file = await exportedIn(folder);
     const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1);
@@ -59,7 +61,7 @@ test('EX-9: a file that was cut, wherever, is refused with the line, and nothing
     assert.equal((await imported({ store: join(folder, 'new.db') }, file)).kind, 'imported');
   }));
 
-test('EX-9: a file in which one byte is another is refused, near that byte', () =>
+test('EX-9: a file with one changed byte is refused, near that byte', () =>
   inFolder(async (folder) => {
     const file = await exportedIn(folder, 2_500);
     const lines = (await readFile(file, 'utf8')).split('\n');
@@ -70,7 +72,8 @@ test('EX-9: a file in which one byte is another is refused, near that byte', () 
     );
     const broken = join(folder, 'broken.ndjson');
     await writeFile(broken, damaged.join('\n'));
-    // Two digests of a thousand rows each come before it; the one after it is of something else.
+    // Two digests of a thousand rows each come before it; the digest after it covers something
+    // else.
     const trusted = at + 1 + 2_000 + 2;
     const why = new RegExp(
       `in the table "history": the digest does not match. The lines up to ${trusted} `,
@@ -81,7 +84,7 @@ test('EX-9: a file in which one byte is another is refused, near that byte', () 
     await refuses(folder, broken, /in the table "history": the digest/);
   }));
 
-test('EX-9: other formats, and what this version has no place for, are refused', () =>
+test('EX-9: a file of another format, or with unknown columns, is refused', () =>
   inFolder(async (folder) => {
     const file = await exportedIn(folder);
     const text = await readFile(file, 'utf8');
@@ -102,7 +105,7 @@ test('EX-9: other formats, and what this version has no place for, are refused',
     }
   }));
 
-test('EX-9: a file that was made by hand is refused by what it says and where', () =>
+test('EX-9: a handmade file is refused with the reason and the line', () =>
   inFolder((folder) => refusesWhatWasMadeByHand(folder, { store: join(folder, 'new.db') })));
 
 test('EX-9: a store that is not empty is refused, so nothing is imported twice', () =>
@@ -117,7 +120,7 @@ test('EX-9: a store that is not empty is refused, so nothing is imported twice',
     await assert.rejects(() => imported({ store: join(folder, 'old.db') }, file), StoreSealed);
   }));
 
-test('EX-5, EX-7: what is sealed is not opened, is exported again, and unsealed by its operator only', () =>
+test('EX-5, EX-7: a sealed store is not opened, can be exported again, and only its operator unseals it', () =>
   inFolder(async (folder) => {
     const file = await exportedIn(folder);
     const place = { store: join(folder, 'old.db') };
@@ -143,7 +146,7 @@ test('EX-5, EX-7: what is sealed is not opened, is exported again, and unsealed 
     );
   }));
 
-test('EX-5: nothing is sealed for a file that cannot be made, nor made for a store that is not there', () =>
+test('EX-5: a store is not sealed for an impossible file, and no file is created for a missing store', () =>
   inFolder(async (folder) => {
     const place = { store: join(folder, 'old.db') };
     await assert.rejects(

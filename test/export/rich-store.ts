@@ -1,5 +1,5 @@
-// A store in which every kind of row is, made by the public API: what ended in every way, what waits for
-// everything that can be waited for, what runs, what is held; leases, keys, schedules.
+// A store with every kind of row, created by the public API: every end, every kind of wait, running
+// and held executions, leases, keys and schedules.
 
 import assert from 'node:assert/strict';
 import { mustAdd } from '../../contract/access/test-keys.ts';
@@ -18,7 +18,7 @@ import { pipeline } from '../../src/engine/pipeline.ts';
 import type { Worker } from '../../src/engine/worker/worker-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 
-/** What the bank says; a test lets it be up. */
+/** The bank's answer; a test can change it. */
 export const bank = { isUp: false };
 
 const permanent = (message: string): StepError =>
@@ -96,7 +96,7 @@ export const PIPELINES = {
   }),
 };
 
-/** Of a pipeline that has releases: what is submitted is pinned. */
+/** A pipeline with releases: its submits are pinned. */
 export const RELEASED = pipeline({ name: 'released', run: (_, n: number) => n + 1 });
 export const RELEASE = { name: 'v1', digest: 'sha256:v1' };
 
@@ -133,7 +133,7 @@ export async function fill(store: CoordinatorStore): Promise<Rich> {
   return rich;
 }
 
-/** Ended, written elsewhere and removed: its line in the index is left. */
+/** Archived and removed; its row in the index stays. */
 async function archived(store: CoordinatorStore): Promise<void> {
   const kept = new Map<string, Uint8Array>();
   const archive: Archive = {
@@ -229,7 +229,7 @@ async function waiting(holdfast: Holdfast, worker: Worker): Promise<Omit<Rich, '
   return { ...parked, paused, behind, delayed, running, failed, sleepMs: SLEEP_MS };
 }
 
-/** By a worker of which nothing more is heard. */
+/** Claimed by a worker that falls silent afterwards. */
 async function claimed(holdfast: Holdfast, id: string): Promise<string> {
   const { store } = holdfast;
   const owner = await openedSession(store, 'silent', { ttlMs: 1_000, graceMs: 100 });

@@ -1,4 +1,4 @@
-// From SQLite to PostgreSQL and back: nothing is lost on the way, and everything goes on.
+// From SQLite to PostgreSQL and back: no row is lost, and every execution continues.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { postgresForTests } from '../services/postgres.ts';
 import { allRows, expectEqual, exportAndImport, exported, type Place } from './exported.ts';
 import { ALL, bank, fill, PIPELINES, RELEASE, RELEASED, type Rich } from './rich-store.ts';
 
-test('EX-5, EX-8: SQLite to PostgreSQL to SQLite: every kind of row arrives as it was, and goes on', {
+test('EX-5, EX-8: SQLite to PostgreSQL to SQLite: every kind of row arrives unchanged, and executions continue', {
   timeout: 240_000,
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-export-'));
@@ -45,7 +45,7 @@ test('EX-5, EX-8: SQLite to PostgreSQL to SQLite: every kind of row arrives as i
   }
 });
 
-/** What only time or bad luck makes; the random stores have them. */
+/** Rows that only time or bad luck creates; the random stores have them. */
 const RARE: readonly string[] = ['flap', 'errand', 'refused_write'];
 
 async function checkOn({ store, postgres }: Place): Promise<void> {
@@ -54,7 +54,10 @@ async function checkOn({ store, postgres }: Place): Promise<void> {
   await opened.close();
 }
 
-/** On the last store: what waited is answered, woken, resumed; what ran is run again; fences are above. */
+/**
+ * On the last store: waiting executions get answers, wake and resume, running ones run again, and
+ * fences are higher.
+ */
 async function goesOn(place: Place, rich: Rich, fence: number): Promise<void> {
   const store = await openStore(place.store, place.postgres);
   try {
@@ -89,7 +92,7 @@ async function executionsGoOn(store: CoordinatorStore, rich: Rich): Promise<void
   }
 }
 
-/** Pinned to the same release, of which the new store knows what the old one knew. */
+/** Pinned to the same release, with the same facts in the new store. */
 async function pinnedGoesOn(holdfast: Holdfast, { pinned }: Rich): Promise<void> {
   const [known] = await holdfast.releases.list('released');
   assert.deepEqual([known?.name, known?.state, known?.pinned], ['v1', 'active', 1]);
@@ -139,7 +142,7 @@ async function heldGoesOn(holdfast: Holdfast, rich: Rich): Promise<void> {
   assert.deepEqual(
     items.map((each) => each.id),
     [id],
-    'the key stands for what it stood for',
+    'the key leads to the same execution',
   );
   assert.deepEqual(await holdfast.attachments(id).then((all) => all.map(({ name }) => name)), [
     'note.txt',

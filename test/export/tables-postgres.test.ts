@@ -25,7 +25,7 @@ async function columns(port: ExportPort): Promise<ReadonlyMap<string, readonly s
   }
 }
 
-test('EX-5: every table of the SQLite schema is exported, or is said to stay and why', async () => {
+test('EX-5: every table of the SQLite schema is exported, or listed as staying with a reason', async () => {
   const { file, remove } = await freshSqliteFile();
   await (await openSqliteStore({ file })).close();
   const database = new DatabaseSync(file);
@@ -65,7 +65,7 @@ test('EX-5: every table of the PostgreSQL schema is exported, and both stores ex
   }
 });
 
-test('EX-1: every table refuses by itself, whatever build or program writes to it', {}, async () => {
+test('EX-1: every table refuses writes by itself, whatever build or program writes to it', {}, async () => {
   const { url, release } = await postgresForTests();
   const { file, remove } = await freshSqliteFile();
   const database = new DatabaseSync(file);
@@ -91,7 +91,7 @@ test('EX-1: every table refuses by itself, whatever build or program writes to i
   }
 });
 
-test('EX-9: PostgreSQL takes nothing of a file that was made by hand', async () => {
+test('EX-9: PostgreSQL imports nothing of a handmade file', async () => {
   const { url, release } = await postgresForTests();
   try {
     const place = { store: url, postgres: { schema: 'forged' } };

@@ -1,4 +1,4 @@
-// A store that is exported and imported while workers run and callers submit: as if it were one store.
+// Exports and imports a store while workers run and callers submit, as if it were one store.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -39,7 +39,7 @@ export async function kill(child: ChildProcess): Promise<void> {
   await isOver;
 }
 
-/** Submits until it is refused; the ids that were acknowledged. */
+/** Submits until the store refuses. Returns the acknowledged ids. */
 async function submitUntilSealed(
   store: CoordinatorStore,
   onAcknowledged: (count: number) => void,
@@ -76,7 +76,7 @@ async function effectsIn(file: string): Promise<readonly Effect[]> {
     .map((line) => JSON.parse(line));
 }
 
-/** EX-2. `enough` submissions are acknowledged before the export begins. */
+/** EX-2. The export begins after `enough` acknowledged submissions. */
 export async function movesUnderLoad(
   folder: string,
   {
@@ -119,12 +119,12 @@ interface Acknowledged {
   readonly effects: readonly Effect[];
 }
 
-/** What anybody was told is there: submissions, and each step whose successor has begun. */
+/** Every acknowledged fact is there: submissions, and each step whose successor has begun. */
 function checkExported(old: AllRows, { acknowledged, effects }: Acknowledged): void {
   const executions = new Map((old.tables.get('execution') ?? []).map((row) => [row['id'], row]));
   for (const id of acknowledged)
     assert.ok(executions.has(id), `${id} was acknowledged and is lost`);
-  assert.ok(executions.size - acknowledged.length <= 1, 'and nothing else but what was under way');
+  assert.ok(executions.size - acknowledged.length <= 1, 'and only steps under way ran twice');
   const recorded = new Set(
     (old.tables.get('history') ?? [])
       .filter(({ kind }) => kind === 'step-completed')
@@ -140,14 +140,14 @@ function checkExported(old: AllRows, { acknowledged, effects }: Acknowledged): v
   for (const row of executions.values()) assert.notEqual(row['status'], 1, 'EX-3: nothing runs');
 }
 
-/** As a step names itself to others: the execution, then the call. */
+/** The name of a step for others: the execution, then the call. */
 function stepOf(key: string): readonly [id: string, name: string] {
   const [, id = '', name = ''] = /^(.{36}).*step:(\w+)#/.exec(key) ?? [];
   assert.ok(id !== '' && name !== '', `an idempotency key like ${key} was not expected`);
   return [id, name];
 }
 
-/** Everything completes on the new store; only a step that was under way at the seal is done twice. */
+/** Everything completes on the new store. Only a step under way at the seal runs twice. */
 async function finishOn(
   to: StorePlace,
   known: {

@@ -1,4 +1,5 @@
-// What is passed wrongly is said where it is passed, with the way to pass it; never later, never raw.
+// A wrong argument throws where it is passed, with the right form; never later, and never as a raw
+// error.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -28,7 +29,7 @@ import { FIRST } from './fences.ts';
 const fenced = { key: 'a', fence: FIRST };
 const marks = memoryMarks();
 
-/** What a caller without a compiler passes. */
+/** The arguments of a caller without a compiler. */
 const wrong = (value?: unknown) => value as never;
 
 interface Mistake {
@@ -38,7 +39,7 @@ interface Mistake {
 
 function refuses(mistakes: Readonly<Record<string, Mistake>>): void {
   for (const [name, { made, expected }] of Object.entries(mistakes)) {
-    test(`${name} is refused, and the message says how`, async () => {
+    test(`${name} is refused with a message that names the problem`, async () => {
       await assert.rejects(
         async () => await made(),
         (error) => {
@@ -60,7 +61,7 @@ refuses({
     expected: /fastifyFence: `marks`.* got undefined.*\{ marks: memoryMarks\(\) \}/,
   },
   'fastifyFence()': { made: () => fastifyFence(wrong()), expected: /such as \{ marks: … \}/ },
-  'a fastifyFence that is no onRoute hook': {
+  'a fastifyFence outside an onRoute hook': {
     made: () => fastifyFence({ marks })(wrong({})),
     expected: /addHook\('onRoute', fastifyFence/,
   },
@@ -101,7 +102,7 @@ refuses({
     made: () => readFenced(wrong()),
     expected: /readFenced\(request\.headers\)/,
   },
-  'memoryMarks with a keep that is none': {
+  'memoryMarks with a keep that is not a function': {
     made: () => memoryMarks({ keep: wrong({}) }),
     expected: /`keep`.*guard\.admit\(pool, fenced\)/,
   },
@@ -123,7 +124,7 @@ refuses({
     expected: /PostgresRowGuard: `table`.* got undefined.*\{ table: 'invoice' \}/,
   },
   'PostgresRowGuard()': { made: () => new PostgresRowGuard(wrong()), expected: /\{ table: … \}/ },
-  'a column that is none': {
+  'an invalid column': {
     made: () => new PostgresRowGuard({ table: 'a', column: 'a b' }),
     expected: /A column must be a name as in SQL/,
   },
@@ -275,11 +276,11 @@ refuses({
   },
 });
 
-test('nothing was written where something was refused', () => {
+test('a refused call writes nothing', () => {
   assert.deepEqual(readdirSync(folder), ['report.fence']);
 });
 
-test('what is passed rightly passes as before', async () => {
+test('correct arguments pass', async () => {
   database.exec('create table invoice (id text primary key, state text, fence integer default 0)');
   database.exec("insert into invoice (id, state) values ('7', 'open')");
   const sqlite = new SqliteRowGuard({ table: 'invoice', column: 'fence' });

@@ -26,11 +26,11 @@ import { FIRST, SECOND, THIRD } from './fences.ts';
 import { type OpenResource, testGuard } from './register.ts';
 import type { Holder, Resource } from './schedules.ts';
 
-/** A holder that waits for the file looks again on the next turn, not some milliseconds later. */
+/** A holder that waits for the file checks again in the next turn, not some milliseconds later. */
 const IMPATIENT: Timers = { ...systemTimers, pause: async () => void (await nextTurn()) };
 const TURNS = 20;
 
-/** Memory, where the system has such files: flushing to a disk is not what is tested here. */
+/** In memory, if the system has such files, since the test is not about flushing to disk. */
 const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 function temporaryFolder(): { folder: string; remove(): void } {
@@ -38,7 +38,7 @@ function temporaryFolder(): { folder: string; remove(): void } {
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Every holder has a guard of its own, as separate processes would. */
+/** Every holder has its own guard, as separate processes would. */
 class FileResource implements Resource {
   readonly #path: string;
   readonly #guards: readonly FileGuard[];
@@ -76,7 +76,7 @@ class FileResource implements Resource {
     return true;
   }
 
-  /** The file is for one schedule; the marks beside it are kept. */
+  /** Reads and removes the file of one schedule; the marks beside it stay. */
   async effects(): Promise<readonly number[]> {
     const text = await readFile(this.#path, 'utf8');
     await rm(this.#path);
@@ -212,7 +212,7 @@ test('links that lead in a circle are refused', (t) => {
   assert.throws(() => guard('here'), /loop of symbolic links/);
 });
 
-test('a file that has got a second name, or became a link, is not written', async (t) => {
+test('a file that got a second name, or became a link, is not written', async (t) => {
   const { path, guard } = openLinked(t);
   const fenced = { key: 'a', fence: FIRST };
   const one = guard('one');
@@ -234,7 +234,7 @@ test('a replaced file keeps its permissions', async (t) => {
     const file = join(path, `mode-${mode}`);
     writeFileSync(file, 'old');
     chmodSync(file, mode);
-    // What an earlier version, or a crash, has left.
+    // A leftover of an earlier version, or of a crash.
     writeFileSync(join(path, `.mode-${mode}.draft`), 'half');
     const answer = await guard(`mode-${mode}`).replace({ key: 'a', fence: FIRST }, 'new');
     assert.equal(answer.kind, 'written');
@@ -243,7 +243,7 @@ test('a replaced file keeps its permissions', async (t) => {
   }
 });
 
-test('an effect that waits for its own file is told so, and wedges nobody', async (t) => {
+test('an effect that waits for its own file is refused, and blocks no other', async (t) => {
   const guard = openGuard(t);
   const other = new FileGuard(guard.path);
   const elsewhere = new FileGuard(`${guard.path}.other`);
@@ -264,7 +264,7 @@ test('an effect that waits for its own file is told so, and wedges nobody', asyn
   const goOn = Promise.withResolvers<void>();
   const written = await guard.within(fenced, async () => {
     assert.equal((await elsewhere.append(fenced, 'x')).kind, 'written', 'another file is free');
-    // Begun by the effect, but not part of it any more.
+    // The effect began this, but it is no longer part of it.
     afterwards = goOn.promise.then(() => guard.append(fenced, 'after'));
   });
   assert.equal(written.kind, 'written');
@@ -292,7 +292,7 @@ test('patience covers the wait for writers of the same process', async (t) => {
   assert.equal(readFileSync(guard.path, 'utf8'), '1\n2\n3\n', 'in turn');
 });
 
-/** A process that has entered under the first fence and stays inside until it is killed. */
+/** A process that enters under the first fence and stays inside until the test kills it. */
 async function spawnInside(t: TestContext, path: string): Promise<ReturnType<typeof spawn>> {
   const source = join(import.meta.dirname, '../../src/guards/files.ts');
   const program = `

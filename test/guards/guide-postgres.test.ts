@@ -1,4 +1,4 @@
-// The sample of the guide, run: the server closes a connection that is in a transaction, and one that is idle.
+// Runs the sample of the guide: the server closes a connection in a transaction, and an idle one.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// When a request counts as done: however its handler answers, and whether or not its client waits.
+// When a request counts as done: for every style of handler, with and without a waiting client.
 
 import assert from 'node:assert/strict';
 import { type ClientRequest, createServer, request as sendRaw } from 'node:http';
@@ -28,7 +28,7 @@ const early = { key: 'a', fence: FIRST };
 const late = { key: 'a', fence: SECOND };
 const TRIES = 500;
 
-/** A server with `/admit`, whose marks are never patient: `busy` means that somebody is inside. */
+/** A server with `/admit` and marks without patience: `busy` means that a request is inside. */
 async function startExpress(
   t: TestContext,
   route: (app: express.Express, marks: Marks) => void,
@@ -66,7 +66,7 @@ function sendAs(address: string, fenced: { key: string; fence: Fence }): ClientR
 
 const admit = async (origin: string) => (await admitAt(`${origin}/admit`, late)).kind;
 
-/** As the 503 says: again. A request that has ended leaves within a few turns. */
+/** Tries again, as the 503 asks. A request that has ended leaves within a few turns. */
 async function isLetIn(origin: string): Promise<boolean> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     if ((await admit(origin)) === 'current') return true;
@@ -75,7 +75,7 @@ async function isLetIn(origin: string): Promise<boolean> {
   return false;
 }
 
-/** What a handler and a test tell each other. */
+/** Signals between a handler and a test. */
 function signals(): Record<'begun' | 'clientGone' | 'goOn', PromiseWithResolvers<void>> {
   return {
     begun: Promise.withResolvers<void>(),
@@ -153,14 +153,14 @@ test('Fastify: a client that goes away does not end a handler that has yet to an
   }
 });
 
-/** A report that is sent while the work goes on. */
+/** A report that the handler sends while it works. */
 async function* reportOf(work: () => Promise<void>): AsyncGenerator<string> {
   yield 'begun';
   await work();
   yield 'done';
 }
 
-test('Express: a stream that nobody reads any more shuts nobody out', async (t) => {
+test('Express: a stream whose reader is gone keeps no request out', async (t) => {
   const endless = () => new Readable({ read: () => undefined });
   const ways: Readonly<Record<string, (source: Readable, response: express.Response) => unknown>> =
     {
@@ -183,7 +183,7 @@ test('Express: a stream that nobody reads any more shuts nobody out', async (t) 
   }
 });
 
-test('Express: a stream that somebody else reads goes on, and so does its request', async (t) => {
+test('Express: a stream with another reader goes on, and so does its request', async (t) => {
   const { begun, clientGone } = signals();
   const source = new Readable({ read: () => undefined });
   const saved: string[] = [];
@@ -231,13 +231,13 @@ test('Express: work that a stream does is awaited, though its client is gone', a
   assert.ok(await isLetIn(origin));
 });
 
-test('Express: the promise of a fenced route says when it is done', async (t) => {
+test('Express: the promise of a fenced route ends its permit', async (t) => {
   const { begun, clientGone, goOn } = signals();
   const origin = await startExpress(t, (app, marks) => {
     const route = fencedRoute(
       async (_request: express.Request, response: express.Response) => {
         response.once('close', () => clientGone.resolve());
-        // No stream is piped here, and nobody ends the response of a client that is gone.
+        // This response has no piped stream, so no stream ends it after its client is gone.
         await finishing(async function* () {
           yield 'begun';
           begun.resolve();
@@ -267,7 +267,7 @@ test('Express: the promise of a fenced route says when it is done', async (t) =>
   assert.equal((await admitAt(`${origin}/admit`, after)).kind, 'current');
 });
 
-test('Express: a handler may say itself that it is done', async (t) => {
+test('Express: a handler may end its permit itself', async (t) => {
   const origin = await startExpress(t, (app, marks) => {
     app.post('/', expressFence({ marks }), (request, response) => {
       response.write('an event');
@@ -296,7 +296,7 @@ async function codeOf(response: Response): Promise<unknown> {
   return ((await response.json()) as { code: unknown }).code;
 }
 
-test('no request that lost its permit is answered with a success', async (t) => {
+test('a request that lost its permit never gets a success response', async (t) => {
   const { marks, lose } = losingMarks();
   const app = express();
   app.use(expressFence({ marks }));

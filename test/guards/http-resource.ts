@@ -45,7 +45,7 @@ function effectOf(headers: Readonly<Record<string, unknown>>): string {
   return String(headers[EFFECT_HEADER]);
 }
 
-/** The effect is part of the answer, as with progress that is reported while work goes on. */
+/** The effect is part of the response, like progress that a handler reports while it works. */
 function working(perform: Perform, effect: string): Readable {
   async function* work() {
     yield 'begun\n';
@@ -94,7 +94,7 @@ export const startFencedRoutes: StartServer = async (marks, perform) => {
       { marks },
     ),
   );
-  // Errors here are those of answers that nobody is there to read.
+  // These errors come from responses without a reader.
   app.set('env', 'test');
   return await listening(createServer(app));
 };
@@ -164,12 +164,12 @@ export async function listening(server: Server): Promise<RunningServer> {
   };
 }
 
-/** Lets everything in: what a server without a guard does. */
+/** Lets everything in, like a server without a guard. */
 const OPEN_MARKS: Marks = {
   enter: async () => ({ kind: 'entered', leave: async () => undefined }),
 };
 
-/** Checks and raises, but holds nothing while the handler is at work. */
+/** Checks and raises, but holds nothing while the handler works. */
 function forgetfulMarks(marks: Marks): Marks {
   return {
     async enter(fenced) {
@@ -202,7 +202,7 @@ class HttpResource implements Resource {
 
   async admit({ fenced, mode }: Holder): Promise<boolean> {
     const { kind } = await admitAt(`${this.#stage.origins[mode]}/admit`, fenced);
-    if (kind === 'busy') throw new Error(`${fenced.key}: somebody is inside who has left`);
+    if (kind === 'busy') throw new Error(`${fenced.key}: a holder that has left is still inside`);
     return kind === 'current';
   }
 
@@ -235,7 +235,10 @@ class HttpResource implements Resource {
   }
 }
 
-/** False when refused as stale. The answer is read to its end: until then the work may go on. */
+/**
+ * False if the guard refuses the fence as stale. Reads the response to its end, since the work may
+ * go on until then.
+ */
 async function wasPerformed(response: Response): Promise<boolean> {
   const stale = await readStale(response);
   await response.text();
@@ -248,7 +251,7 @@ export async function openHttp(start: StartServer, marks: Marks): Promise<OpenRe
   const recorded: Stage['recorded'] = new Map();
   const perform: Perform = async (effect) => {
     const performance = performing.get(effect);
-    if (performance === undefined) throw new Error(`nobody asked for ${effect}`);
+    if (performance === undefined) throw new Error(`no request asked for ${effect}`);
     const { holder, begun, done } = performance;
     begun.resolve();
     await holder.pause();

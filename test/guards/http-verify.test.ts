@@ -45,7 +45,7 @@ async function problemOf(response: Response): Promise<Record<string, unknown>> {
   return (await response.json()) as Record<string, unknown>;
 }
 
-test('a stale fence is answered with 409, the newest fence and what to do', async () => {
+test('a stale fence gets 409, with the newest fence and the fix', async () => {
   const { send } = guarded();
   assert.equal((await send(fenceHeaders(late))).status, 200);
   assert.equal((await send(fenceHeaders(late))).status, 200, 'an equal fence passes');
@@ -66,7 +66,7 @@ test('a stale fence is answered with 409, the newest fence and what to do', asyn
   );
 });
 
-test('headers that are missing or malformed are answered with 400', async () => {
+test('missing or malformed headers get 400', async () => {
   const { send } = guarded();
   const resource = { 'Holdfast-Resource': 'a' };
   const cases: readonly (readonly [Record<string, string>, string])[] = [
@@ -76,7 +76,7 @@ test('headers that are missing or malformed are answered with 400', async () => 
     ...['', '-1', '1e15', '0x10', '1', '12.5', `${FIRST}, ${SECOND}`, '9007199254740993'].map(
       (fence) => [{ ...resource, 'Holdfast-Fence': fence }, 'fence-malformed'] as const,
     ),
-    // The last epoch is never issued; a mark as high would shut the resource for good.
+    // The last epoch is never issued. A mark that high would shut the resource for good.
     [{ ...resource, 'Holdfast-Fence': String(Number.MAX_SAFE_INTEGER) }, 'fence-malformed'],
     [{ 'Holdfast-Resource': '%E0%A4%A', 'Holdfast-Fence': String(FIRST) }, 'fence-malformed'],
     [{ 'Holdfast-Resource': 'x'.repeat(513), 'Holdfast-Fence': String(FIRST) }, 'fence-malformed'],
@@ -123,7 +123,7 @@ test('a resource sent twice is malformed, not another resource', async (t) => {
   assert.equal(readFenced(twice).kind, 'malformed');
 });
 
-test('a key is read however it was percent-encoded, and only then', () => {
+test('a key is read in any percent-encoding, and only as such', () => {
   const fence = String(FIRST);
   const read = (resource: string) =>
     readFenced({ 'holdfast-resource': resource, 'holdfast-fence': fence });
@@ -138,20 +138,20 @@ test('a key is read however it was percent-encoded, and only then', () => {
   }
 });
 
-test('the server may say which resource a request is about', async () => {
+test('the server may decide which resource a request is about', async () => {
   const { send } = guarded({ resourceOf: ({ url }) => new URL(url).pathname.slice(1) });
   assert.equal((await send(fenceHeaders(early), '/a')).status, 200);
   const response = await send(fenceHeaders(early), '/b');
   assert.equal((await problemOf(response))['code'], 'wrong-resource');
 });
 
-test('without the headers a request passes only when they are not required', async () => {
+test('a request without the headers passes only if they are optional', async () => {
   const { send } = guarded({ required: false });
   assert.equal((await send({})).status, 200);
   assert.equal((await send({ 'Holdfast-Fence': 'x', 'Holdfast-Resource': 'a' })).status, 400);
 });
 
-test('marks of one process: raised at once, entered when the earlier ones have left', async () => {
+test('memory marks are raised at once and entered when earlier holders have left', async () => {
   const marks = memoryMarks();
   const first = await marks.enter(early);
   const beside = await marks.enter(early);
@@ -171,7 +171,7 @@ test('marks of one process: raised at once, entered when the earlier ones have l
   assert.deepEqual(order, ['first left', 'late entered']);
 });
 
-test('who waits is refused when a still later holder comes', async () => {
+test('a waiting request is refused when a still later holder comes', async () => {
   const marks = memoryMarks();
   const first = await marks.enter(early);
   assert.ok(first.kind === 'entered');
@@ -182,7 +182,7 @@ test('who waits is refused when a still later holder comes', async () => {
   assert.equal((await third).kind, 'entered');
 });
 
-test('when patience ends the answer is 503, and the mark is raised all the same', async () => {
+test('when patience ends the response is 503, and the mark stays raised', async () => {
   const marks = memoryMarks({ waitMs: 0 });
   const inside = await marks.enter(early);
   assert.ok(inside.kind === 'entered');
@@ -195,7 +195,7 @@ test('when patience ends the answer is 503, and the mark is raised all the same'
   assert.equal((await send(fenceHeaders(late))).status, 200);
 });
 
-test('marks that are kept elsewhere outlive the process', async (t) => {
+test('marks in a store outlive the process', async (t) => {
   const database = new DatabaseSync(':memory:');
   t.after(() => database.close());
   const guard = new SqliteGuard();
@@ -207,7 +207,7 @@ test('marks that are kept elsewhere outlive the process', async (t) => {
   assert.equal((await afterRestart.enter(early)).kind, 'stale');
 });
 
-test('a mark that cannot be kept fails the request and lets others go on', async () => {
+test('a mark that cannot be stored fails the request and lets others continue', async () => {
   let isDown = true;
   const keep = () => {
     if (isDown) throw new Error('the database is down');
@@ -216,7 +216,7 @@ test('a mark that cannot be kept fails the request and lets others go on', async
   const marks = memoryMarks({ keep });
   await assert.rejects(marks.enter(early), /the database is down/);
   isDown = false;
-  assert.equal((await marks.enter(late)).kind, 'entered', 'nobody is left inside');
+  assert.equal((await marks.enter(late)).kind, 'entered', 'no request is left inside');
 });
 
 async function startServer(
@@ -249,13 +249,13 @@ test('Express: a request whose client is gone is at work until its handler answe
   await clientGone.promise;
   assert.deepEqual(await admitAt(origin, late), { kind: 'busy', resource: 'a' });
   goOn.resolve();
-  // The handler goes on in a later turn; admission is retried as the 503 says.
+  // The handler continues in a later turn. The client repeats the admission, as the 503 asks.
   const entered = async () => (await admitAt(origin, late)).kind;
   while ((await entered()) === 'busy');
   assert.equal((await admitAt(origin, early)).kind, 'stale');
 });
 
-test('Express: marks that fail are an error of the request, which then goes no further', async () => {
+test('Express: marks that fail are an error of the request, which goes no further', async () => {
   const marks: Marks = { enter: () => Promise.reject(new Error('no marks')) };
   const response = new ServerResponse(new IncomingMessage(new Socket()));
   const request = {
@@ -313,7 +313,7 @@ test('the client keeps the headers of a Request and its own', async (t) => {
   assert.equal(seen['holdfast-resource'], 'a');
 });
 
-test('of two admits that race the higher fence wins', async (t) => {
+test('when two admits race, the higher fence wins', async (t) => {
   const handler = fencedHandler(async () => new Response('done'), { marks: memoryMarks() });
   const server = await listening(serverOf(handler));
   t.after(() => server.close());

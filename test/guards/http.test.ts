@@ -15,7 +15,7 @@ const SERVERS = [
   { name: 'HTTP guard of a fetch handler', start: startFetchHandler },
 ] as const;
 
-/** Of each server; they share one guard. */
+/** For each server; they share one guard. */
 const SCHEDULES = 120;
 
 for (const { name, start } of SERVERS) {

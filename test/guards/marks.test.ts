@@ -20,7 +20,7 @@ test('steady traffic of the old holder does not keep its successor out', async (
   assert.deepEqual(traffic, { old: 'stale', entries: 1, successor: 'entered' });
 });
 
-test('a mark that could not be kept in time is busy, and does not fall', async () => {
+test('a mark that could not be stored in time is busy, and does not fall', async () => {
   const keep = ({ fence }: Fenced): KeepResult =>
     fence === THIRD ? { kind: 'busy', resource: 'a' } : { kind: 'current' };
   const marks = memoryMarks({ keep });
@@ -46,7 +46,7 @@ test('the admit of a file guard keeps marks', async (t) => {
   const marks = () => memoryMarks({ keep: (fenced) => guard.admit(fenced) });
   assert.equal((await marks().enter(late)).kind, 'entered');
   assert.equal((await marks().enter(early)).kind, 'stale');
-  // Another process is inside the file: its mark can neither be read nor raised.
+  // Another process is inside the file, so the guard can neither read nor raise its mark.
   const other = new FileGuard(guard.path);
   t.after(() => other.close());
   const begun = Promise.withResolvers<void>();
@@ -61,7 +61,7 @@ test('the admit of a file guard keeps marks', async (t) => {
   assert.equal((await inside).kind, 'written');
 });
 
-test('the admit of a row guard keeps marks, where there is a row', async (t) => {
+test('the admit of a row guard keeps marks, if the row exists', async (t) => {
   const database = new DatabaseSync(':memory:');
   t.after(() => database.close());
   database.exec('create table account (id text primary key, fence integer not null default 0)');
@@ -74,7 +74,7 @@ test('the admit of a row guard keeps marks, where there is a row', async (t) => 
   assert.equal((await marks().enter(early)).kind, 'stale');
 });
 
-test('an answer that no guard gives is a fault, and nobody stays inside', async () => {
+test('an answer that no guard gives is a fault, and no request stays inside', async () => {
   const answers = [undefined, { kind: 'ok' }, { kind: 'stale', newest: undefined }];
   for (const answer of answers) {
     const marks = memoryMarks({

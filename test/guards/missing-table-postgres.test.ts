@@ -19,7 +19,7 @@ function expected(next: RegExp): (error: unknown) => boolean {
   };
 }
 
-test('PostgreSQL guards without their table say how to make it', async (t) => {
+test('PostgreSQL guards without their table throw with the way to create it', async (t) => {
   const database = await postgresForTests();
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   pool.on('error', () => undefined);
@@ -44,7 +44,7 @@ test('PostgreSQL guards without their table say how to make it', async (t) => {
   await answer.leave();
 });
 
-test('a SQLite guard without its table says how to make it', () => {
+test('a SQLite guard without its table throws with the way to create it', () => {
   const database = new DatabaseSync(':memory:');
   const guard = new SqliteGuard();
   const next =
@@ -55,7 +55,7 @@ test('a SQLite guard without its table says how to make it', () => {
   database.close();
 });
 
-test('what else a database says is passed on as it is', async () => {
+test('other database errors are passed on unchanged', async () => {
   const other = Object.assign(new Error('permission denied'), { code: '42501' });
   const failing = { query: () => Promise.reject(other) };
   await assert.rejects(new PostgresGuard().admit(failing, fenced), (error) => error === other);

@@ -17,10 +17,10 @@ const early = { key: 'a', fence: FIRST };
 const late = { key: 'a', fence: SECOND };
 const latest = { key: 'a', fence: THIRD };
 
-/** As short as it gets: every pause of a request inside is longer. */
+/** As short as possible: every pause of a request inside is longer. */
 const IDLE_LIMIT = '-c idle_in_transaction_session_timeout=1';
 
-/** A pool says that it has ended before its connections have; dropping the database then ends them. */
+/** A pool ends before its connections do, and dropping the database then ends them. */
 function poolOf(url: string, settings: pg.PoolConfig = {}): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max: 20, ...settings });
   pool.on('error', () => undefined);
@@ -70,7 +70,7 @@ async function open(t: TestContext): Promise<Opened> {
     return pool;
   };
   t.after(async () => {
-    // Not awaited: after a failure somebody may be inside. Dropping the database ends them.
+    // Not awaited: after a failure a request may still be inside. Dropping the database ends it.
     for (const pool of pools) void pool.end();
     await database.release();
   });
@@ -97,7 +97,7 @@ test('a later holder enters when all earlier ones have left', async (t) => {
   await entered.leave();
 });
 
-test('a later holder that is told busy has shut out the earlier one', async (t) => {
+test('a later holder that gets busy has shut out the earlier one', async (t) => {
   const { pool } = await open(t);
   const marks = postgresMarks(pool, { waitMs: 1 });
   const inside = await marks.enter(early);
@@ -171,7 +171,7 @@ test('limits of the connection do not end a permit', async (t) => {
   }
 });
 
-/** Ends the connections of those inside, as a failover or an administrator would. */
+/** Ends the connections of requests inside, as a failover or an administrator would. */
 async function endPermits(pool: pg.Pool): Promise<void> {
   await pool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
@@ -189,7 +189,7 @@ test('a request learns that its permit was lost', async (t) => {
   await lost;
   assert.ok(inside.lost.reason instanceof PermitLost);
   const successor = await marks.enter(late);
-  assert.ok(successor.kind === 'entered', 'which is why it must be told');
+  assert.ok(successor.kind === 'entered', 'so the request must learn of it');
   await assert.rejects(inside.leave(), PermitLost);
   await assert.rejects(inside.leave(), PermitLost);
   await successor.leave();
@@ -235,7 +235,7 @@ test('a handler may check the same resource in its own transaction', async (t) =
   }
 });
 
-/** Whatever it was to take, it is over. */
+/** Fires at once, whatever the delay. */
 function hurried(_ms: number, callback: () => void): () => void {
   return systemTimers.after(0, callback);
 }

@@ -1,5 +1,5 @@
-// The user's database: a table of effects, guarded through a table of marks or through the user's
-// own rows. Statements of the holders' transactions are interleaved by the schedule.
+// The user's database: a table of effects, guarded by a table of marks or by the user's own rows.
+// The schedule interleaves the statements of the holders' transactions.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
@@ -10,7 +10,7 @@ import type { Holder, Resource } from './schedules.ts';
 
 const ISOLATION: readonly string[] = ['read committed', 'repeatable read', 'serializable'];
 const SERIALIZATION_FAILURE = '40001';
-/** Of the event loop, for one answer of the server; a step that takes longer may be overtaken. */
+/** Turns of the event loop for one answer of the server. A slower step may be overtaken. */
 const TURNS = 10;
 
 const guard: PostgresGuard = new PostgresGuard();
@@ -28,7 +28,7 @@ export const TABLES: string = `
 
 export interface Check {
   admit(client: pg.Client, holder: Holder): Promise<boolean>;
-  /** Inside the user's transaction. False when stale. */
+  /** Inside the user's transaction. False if stale. */
   passes(client: pg.Client, holder: Holder): Promise<boolean>;
   mark(client: pg.Client, holder: Holder): Promise<number>;
 }
@@ -73,7 +73,7 @@ export async function openPostgres(check: Check): Promise<OpenResource> {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     clients.push(client);
-    // Nothing here is about power failures.
+    // These tests are not about power failures.
     await client.query('set synchronous_commit = off');
     return client;
   };
@@ -120,7 +120,7 @@ class PostgresResource implements Resource {
     }
   }
 
-  /** As a user would write it; again after 40001, as a user must. */
+  /** As a user would write it, with a retry after 40001, as a user must. */
   async #transaction(holder: Holder): Promise<'committed' | 'stale' | 'again'> {
     const client = this.#client(holder);
     await client.query(`begin isolation level ${holder.choose(ISOLATION)}`);

@@ -22,7 +22,7 @@ testGuard({
 
 const guard = new PostgresGuard();
 
-/** A pool says that it has ended before its connections have; dropping the database then ends them. */
+/** A pool ends before its connections do, and dropping the database then ends them. */
 function poolOf(url: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max: 20 });
   pool.on('error', () => undefined);
@@ -93,7 +93,7 @@ test('StaleFence rolls the user’s transaction back', async (t) => {
   assert.equal((await pool.query('select from effect')).rowCount, 0);
 });
 
-test('of racing admits the highest fence wins, whatever the order', async (t) => {
+test('when admits race, the highest fence wins, whatever the order', async (t) => {
   const pool = await openPool(t);
   for (let round = 0; round < 50; round += 1) {
     const key = `race/${round}`;
@@ -105,7 +105,7 @@ test('of racing admits the highest fence wins, whatever the order', async (t) =>
   }
 });
 
-test('a row guard tells a stale row from a missing one', async (t) => {
+test('a row guard distinguishes a stale row from a missing one', async (t) => {
   const pool = await openPool(t);
   const rowGuard = new PostgresRowGuard({ table: 'public.account' });
   const where = { id: 'a' };

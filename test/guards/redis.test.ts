@@ -13,7 +13,7 @@ const TURNS = 10;
 let redis: PrivateRedis | undefined;
 
 before(async () => {
-  // Flushing each write to the disk is for power failures, which are not what is tested here.
+  // Flushing each write to disk protects against power failures, which are not the subject here.
   redis = await startRedis({ appendfsync: 'no' });
 });
 
@@ -121,7 +121,7 @@ test('commands run in order, with their replies, nothing lost on the way', async
   assert.deepEqual(answer, { kind: 'written', replies: [null, 'OK', 'grüße "\n', 2] });
 });
 
-test('fences that differ in the last digit below 2^53 are told apart', async (t) => {
+test('fences that differ in the last digit below 2^53 are distinguished', async (t) => {
   const { guard } = await open(t);
   const high = (2 ** 13 - 2) * 2 ** 40 + 2 ** 40 - 1;
   const [lower, upper] = [high - 1, high].map((fence) => ({
@@ -133,7 +133,7 @@ test('fences that differ in the last digit below 2^53 are told apart', async (t)
   assert.equal((await guard.admit(lower)).kind, 'stale');
 });
 
-test('a mark that no guard wrote, or a command that is none, is a fault', async (t) => {
+test('a mark that no guard wrote, or an invalid command, is a fault', async (t) => {
   const { guard, client } = await open(t);
   const fenced = { key: 'a', fence: FIRST };
   await client.set('holdfast:fence:a', 'x');
@@ -144,7 +144,7 @@ test('a mark that no guard wrote, or a command that is none, is a fault', async 
   await assert.rejects(deaf.admit(fenced), /what EVAL returns/);
 });
 
-test('a mark that is no whole number lets nothing pass', async (t) => {
+test('a mark that is not a whole number lets nothing pass', async (t) => {
   const { guard, client } = await open(t);
   for (const mark of ['nan', 'inf', '0x10', '1e3', '-1', '', ' 5', '5.5']) {
     await client.set('holdfast:fence:a', mark);
@@ -171,7 +171,7 @@ test('commands on marks are refused before anything is sent', async (t) => {
   assert.equal(await client.get('x'), null);
 });
 
-test('whatever commands do, the mark is there afterwards', async (t) => {
+test('the mark stays, whatever the commands do', async (t) => {
   const { guard, client } = await open(t);
   const late = { key: 'a', fence: SECOND };
   const mark = 'holdfast:fence:a';
@@ -219,7 +219,7 @@ test('commands of any length run or are refused as a whole', async (t) => {
   assert.equal(await client.get('first'), null);
 });
 
-test('the adapters call EVAL as the clients want it', async () => {
+test('the adapters call EVAL as each client expects', async () => {
   const calls: unknown[] = [];
   const evaluate = ioredis({
     async eval(...args) {

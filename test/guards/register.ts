@@ -21,7 +21,7 @@ export interface OpenResource {
 
 const SCHEDULES = 240;
 const CONTROLS: readonly Mode[] = ['unguarded', 'read-first'];
-/** The controls only have to show that the schedules bite, which takes a part of them. */
+/** The controls only show that the schedules find stale effects, which takes a part of them. */
 const CONTROL_SHARE = 1 / 8;
 const CONTROL_MIN = 50;
 const TIMES_IN_FULL = 80;
@@ -51,7 +51,7 @@ export function testGuard(guard: GuardUnderTest): void {
     assert.equal(tally.schedules, all);
     assert.equal(tally.stale, 0);
     assert.ok(tally.effects > all, 'holders that are current must get through');
-    // Every second schedule on a quiet machine. On a busy one requests outlast a breath, and fewer do.
+    // Every second schedule on a quiet machine. On a busy one requests take longer, and fewer do.
     assert.ok(
       tally.refused > (isFullRun() ? all / 20 : 0),
       'the schedules must show the guard stale fences',

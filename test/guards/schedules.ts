@@ -1,38 +1,38 @@
-// The test that every guard has to pass: random schedules of holders that are paused and replaced.
+// Every guard has to pass this test: random schedules of holders that are paused and replaced.
 //
 // Two or three holders are granted a resource one after the other, with rising fences. Each admits
-// itself and then writes, in small steps; a seeded scheduler decides whose step is next, freezes
-// holders at any point (between check and write above all) and lets the successor be granted
-// meanwhile. An effect is stale when it is sent off after a higher fence was admitted.
+// itself and then writes, in small steps. A seeded scheduler chooses the next step and freezes
+// holders at any point, above all between check and write. Meanwhile it may grant the successor. An
+// effect is stale if its holder sends it after a higher fence was admitted.
 
 import type { Fenced } from '../../src/guards/mark.ts';
 import { FENCE_ORIGIN, toFence } from '../../src/lease/fence.ts';
 import { seededRandom } from '../../src/support/random.ts';
 
-/** `guarded` goes through the guard; `unguarded` just writes; `read-first` looks, then writes. */
+/** `guarded` goes through the guard; `unguarded` just writes; `read-first` reads, then writes. */
 export type Mode = 'guarded' | 'unguarded' | 'read-first';
 
-/** One holder as the resource meets it. */
+/** One holder, as the resource sees it. */
 export interface Holder {
   readonly index: number;
   readonly fenced: Fenced;
   readonly mode: Mode;
   /** From the schedule's seed: for choices of the resource, such as the isolation level. */
   readonly choose: <Option>(options: readonly Option[]) => Option;
-  /** The holder may be frozen here, for as long as the scheduler likes. */
+  /** The scheduler may freeze the holder here, for any time. */
   pause(): Promise<void>;
-  /** Right before the message leaves that makes the effect happen. */
+  /** Right before the message that causes the effect leaves. */
   sending(): void;
 }
 
 export interface Resource {
-  /** False when the guard said stale. In the unguarded modes nothing has to happen. */
+  /** False if the guard returned stale. In the unguarded modes nothing has to happen. */
   admit(holder: Holder): Promise<boolean>;
-  /** One effect, with pauses inside. False when the guard said stale. */
+  /** One effect, with pauses inside. False if the guard returned stale. */
   write(holder: Holder): Promise<boolean>;
   /** The fences of the effects that happened, in the order of the resource itself. */
   effects(key: string): Promise<readonly number[]>;
-  /** Long enough for a step to be done unless it waits for another holder. */
+  /** Long enough for a step to finish, unless it waits for another holder. */
   breathe(): Promise<void>;
 }
 
@@ -159,7 +159,7 @@ class Schedule {
     resume?.();
   }
 
-  /** Until all stand at a pause or are done, or those who do not seem to wait for one who does. */
+  /** Waits until all holders stand at a pause, are done, or seem to wait for one that is paused. */
   async #untilSettled(resource: Resource, all: Promise<unknown>): Promise<void> {
     for (let breaths = 0; breaths < BREATHS || this.#withoutPause(); breaths += 1) {
       // Most steps need no more than a few turns of the promise queue.
@@ -187,7 +187,7 @@ export interface SchedulesPlan {
   readonly resource: (lane: number) => Promise<Resource> | Resource;
   readonly mode: Mode;
   readonly schedules: number;
-  /** How many run side by side, each on a resource of its own. */
+  /** How many run side by side, each on its own resource. */
   readonly lanes?: number;
   readonly firstSeed?: number;
 }

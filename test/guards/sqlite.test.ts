@@ -30,11 +30,11 @@ function openFile(): { file: string; remove(): void } {
   return { file, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** A connection per holder, as separate processes would have; nobody waits inside SQLite. */
+/** A connection per holder, as separate processes would have. No holder waits inside SQLite. */
 function openSqlite(effect: Effect): OpenResource {
   const { file, remove } = openFile();
   const connections = [0, 1, 2].map(() => new DatabaseSync(file, { timeout: 0 }));
-  // Nothing here is about power failures.
+  // These tests are not about power failures.
   for (const connection of connections) connection.exec('pragma synchronous = off');
   return {
     resource: () => new SqliteResource(connections, effect),
@@ -47,7 +47,7 @@ function openSqlite(effect: Effect): OpenResource {
 
 interface Effect {
   admit(database: DatabaseSync, holder: Holder): boolean;
-  /** Inside the user's transaction. False when stale. */
+  /** Inside the user's transaction. False if stale. */
   check(database: DatabaseSync, holder: Holder): boolean;
   mark(database: DatabaseSync, holder: Holder): number;
 }
@@ -103,7 +103,7 @@ class SqliteResource implements Resource {
     return holder.mode !== 'guarded' || this.#effect.check(this.#connection(holder), holder);
   }
 
-  /** Again and again while another holder has the file. */
+  /** Repeats while another holder has the file. */
   async #withWait(
     holder: Holder,
     action: (database: DatabaseSync) => boolean | Promise<boolean>,
@@ -215,7 +215,7 @@ test('a mark that no guard wrote is a fault, not a pass', (t) => {
   for (const answer of answers) assert.throws(answer);
 });
 
-test('a row guard tells a stale row from a missing one', (t) => {
+test('a row guard distinguishes a stale row from a missing one', (t) => {
   const database = openDatabase(t);
   const where = { id: 'a' };
   const fenced = { key: 'a', fence: FIRST };
@@ -232,7 +232,7 @@ test('a row guard tells a stale row from a missing one', (t) => {
   });
 });
 
-test('names that are no identifiers never reach the SQL', (t) => {
+test('names that are not identifiers never reach the SQL', (t) => {
   const database = openDatabase(t);
   assert.throws(() => new SqliteGuard({ table: 'a; drop table b' }), /a name as in SQL/);
   const fenced = { key: 'a', fence: FIRST };

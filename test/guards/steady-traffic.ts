@@ -3,11 +3,11 @@
 import type { EnterResult, Marks } from '../../src/guards/http.ts';
 import type { Fenced } from '../../src/guards/mark.ts';
 
-/** Many times what it takes to raise a mark. */
+/** Many times the time that raising a mark takes. */
 const TURNS_MAX = 200;
 
 export interface Traffic {
-  /** What the old holder was told at last, and after how many more entries. */
+  /** The last answer to the old holder, and the number of its entries until then. */
   readonly old: EnterResult['kind'];
   readonly entries: number;
   readonly successor: EnterResult['kind'];

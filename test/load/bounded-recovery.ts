@@ -1,4 +1,4 @@
-// P4: executions of a worker that was killed are claimed by another within ttl + 2 s, all of them.
+// P4: another worker claims all executions of a killed worker within ttl + 2 s.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,10 +11,10 @@ const BOUND_MS = recoveryBoundMs(TTL_MS);
 const EXECUTIONS = 15;
 
 export function registerBoundedRecovery(kind: string, placeIn: PlaceIn): void {
-  test(`${kind}: P4: what a killed worker had is owned again within ttl + 2 s`, async (t) => {
+  test(`${kind}: P4: executions of a killed worker are owned again within ttl + 2 s`, async (t) => {
     const fleet = await Fleet.open(placeIn, { ttlMs: TTL_MS });
     try {
-      // Its first step lasts far longer than the test, unless somebody else runs it.
+      // Its first step lasts far longer than the test, unless another worker runs it.
       await fleet.start('victim', { stepMs: 60_000 });
       const ids = await fleet.submitWithoutWaiting(EXECUTIONS);
       await fleet.untilAll(ids, ({ status }) => status === 'running');

@@ -1,4 +1,5 @@
-// Worker processes that come and go while executions are submitted, and what must be true afterwards.
+// Worker processes that come and go while executions are submitted, and the facts that must hold
+// afterwards.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -102,7 +103,7 @@ export class Fleet {
     }
   }
 
-  /** Everything ended, once, and every effect's repetitions have rising fences. */
+  /** Every execution ended once, and the repetitions of every effect have rising fences. */
   async settle(): Promise<{ readonly executions: number; readonly repeated: number }> {
     const outputs = await Promise.all(this.#results);
     assert.deepEqual(

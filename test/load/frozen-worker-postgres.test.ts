@@ -1,5 +1,5 @@
-// P1: a worker that is frozen past its ttl and wakes again finds its executions taken over: what it still
-// wants to record is refused, and nothing it says is in their history.
+// P1: a worker that is frozen past its ttl finds its executions taken over when it wakes. The store
+// refuses its late writes, and their history has none of them.
 
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
@@ -25,12 +25,12 @@ after(async () => (await database).release());
 
 const EXECUTIONS = 10;
 
-test('P1: what a frozen worker records after it was replaced is refused', async () => {
+test('P1: the writes of a frozen worker are refused after it was replaced', async () => {
   const { url } = await database;
   const place = { kind: 'postgres', url, schema: 'frozen' } as const;
   const fleet = await Fleet.open(() => place, { ttlMs: 1_000 });
   try {
-    // Its first steps end after it has been replaced.
+    // Its first steps end after another worker has replaced it.
     await fleet.start('frozen', { stepMs: 400 });
     const ids = await fleet.submitWithoutWaiting(EXECUTIONS);
     await fleet.untilAll(ids, ({ status }) => status === 'running');
@@ -38,7 +38,7 @@ test('P1: what a frozen worker records after it was replaced is refused', async 
     await fleet.start('successor');
     await fleet.untilAll(ids, ({ status }) => status === 'completed');
     fleet.signal('frozen', 'SIGCONT');
-    // It is alive and well again when it completes something new.
+    // It is healthy again when it completes a new execution.
     const [last] = await fleet.submitWithoutWaiting(1);
     assert.ok(last !== undefined);
     await fleet.end('successor', 'SIGTERM');

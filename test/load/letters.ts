@@ -1,5 +1,5 @@
-// Dead letters by the thousand, made by an engine that runs, and what must be true of them when a bulk job
-// has driven them again, whoever was killed on the way.
+// Thousands of dead letters, created by a running engine, and the facts that must hold after a bulk
+// job has re-driven them, whatever process was killed on the way.
 
 import assert from 'node:assert/strict';
 import type { Holdfast } from '../../src/engine/holdfast.ts';
@@ -10,7 +10,7 @@ import type { JobItem } from '../../src/features/repair/port.ts';
 
 export const LETTERS = 'letter';
 
-/** One step that is reused, one that fails for good. */
+/** One step that a re-drive reuses, and one that fails for good. */
 const letter: Pipeline<string, string> = pipeline({
   name: LETTERS,
   async run(ctx, text: string) {
@@ -39,7 +39,7 @@ export async function makeLetters(holdfast: Holdfast, count: number): Promise<vo
   await worker.stop();
 }
 
-/** Y-21, Y-23: every letter has one outcome, and one execution was made of it: no fewer, no more. */
+/** Y-21, Y-23: every dead letter has one outcome and exactly one new execution. */
 export async function checkRedriven(holdfast: Holdfast, job: string, count: number): Promise<void> {
   const items = await allItems(holdfast, job);
   const letters = await allLetters(holdfast);

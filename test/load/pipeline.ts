@@ -2,7 +2,7 @@ import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
 
 export interface LoadOptions {
   readonly stepMs?: number;
-  /** Of another build. */
+  /** From another build. */
   readonly pipeline?: typeof pipeline;
 }
 

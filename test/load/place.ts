@@ -5,7 +5,7 @@ export type StorePlace =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly schema: string };
 
-/** A fresh store; `folder` is there for whoever keeps files. */
+/** A fresh store; `folder` is for stores that keep files. */
 export type PlaceIn = (folder: string) => StorePlace | Promise<StorePlace>;
 
 const POLICY = { ttlMsMin: 100 } as const;

@@ -1,5 +1,5 @@
-// A process that runs bulk jobs and nothing else, until the job it is told of has ended. When told so it
-// kills itself at one item: before it is written, or after it is durable and before anybody was told.
+// A process that runs only bulk jobs, until its job has ended. On request it kills itself at one
+// item: before it writes the item, or after the item is durable and before the answer.
 
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
@@ -10,7 +10,7 @@ export interface RedriveWorkerArgs {
   readonly store: StorePlace;
   readonly job: string;
   readonly ttlMs: number;
-  /** Which item that it drives again; never when absent. */
+  /** The number of the re-driven item. Absent: never. */
   readonly dieAt?: { readonly phase: 'before' | 'after'; readonly item: number };
 }
 
@@ -23,7 +23,7 @@ const opened = await openAddressed(args.store, (phase) => {
 const { executions } = opened;
 const store = { ...opened, executions: { ...executions, redrive: counted } };
 const holdfast = new Holdfast({ store });
-// Every worker runs jobs; what they re-drive is left for others.
+// Every worker runs jobs; other workers run the re-driven executions.
 const nothing = pipeline({ name: 'nothing', run: () => undefined });
 await holdfast.worker({ pipelines: [nothing], ttlMs: args.ttlMs, pollMs: 100 });
 await holdfast.result(args.job);
@@ -40,6 +40,6 @@ async function counted(request: Redrive): Promise<RedriveResult> {
 
 function die(): never {
   process.kill(process.pid, 'SIGKILL');
-  // The signal is on its way; nothing may happen before it arrives.
+  // The signal is on its way. Nothing may happen before it arrives.
   for (;;);
 }

@@ -1,5 +1,5 @@
-// Y-23: a bulk job whose process is killed twice on the way, in the middle of a page, goes on in another:
-// every item has one outcome, and one execution was made of it.
+// Y-23: a bulk job continues in another process after its process is killed twice, in the middle of
+// a page. Every item has one outcome and one new execution.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -16,7 +16,7 @@ import type { RedriveWorkerArgs } from './redrive-worker.ts';
 const COUNT = 2_000;
 const TTL_MS = 500;
 
-/** In the middle of a page each time: when it is about to be written, and when it is, and nobody was told. */
+/** In the middle of a page each time: just before the write, and after it but before the answer. */
 const DEATHS: readonly Required<RedriveWorkerArgs>['dieAt'][] = [
   { phase: 'after', item: 250 },
   { phase: 'before', item: 450 },
@@ -50,7 +50,7 @@ export function registerKilledRedrive(kind: string, placeIn: PlaceIn): void {
   });
 }
 
-/** How it ended: by which signal, or with which code. */
+/** How the process ended: its signal or its code. */
 async function runWorker(args: RedriveWorkerArgs): Promise<string | number> {
   const file = join(import.meta.dirname, 'redrive-worker.ts');
   const child = spawn(process.execPath, [file, JSON.stringify(args)], {

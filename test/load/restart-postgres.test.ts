@@ -1,4 +1,5 @@
-// The store restarts under load: work goes on by itself, nothing acknowledged is lost.
+// The store restarts under load. Executions continue by themselves, and no acknowledged write is
+// lost.
 
 import { after, test } from 'node:test';
 import { startPostgres } from '../services/postgres.ts';

@@ -6,7 +6,7 @@ import type { PlaceIn } from './place.ts';
 const OWNERS = ['worker-1', 'worker-2', 'worker-3', 'worker-4'] as const;
 const ROUND = 60;
 const TTL_MS = 1_000;
-/** Where nobody dies, nobody is to be taken for dead because the machine is slow. */
+/** A slow machine must not make a live worker look dead. */
 const CALM_TTL_MS = 15_000;
 
 export function registerRollingRestart(kind: string, placeIn: PlaceIn): void {
@@ -15,7 +15,7 @@ export function registerRollingRestart(kind: string, placeIn: PlaceIn): void {
     try {
       await Promise.all(OWNERS.map((owner) => fleet.start(owner)));
       await fleet.submit(ROUND);
-      // The new process has the name of the old one, as a deployment does it.
+      // The new process has the name of the old one, as in a deployment.
       for (const owner of OWNERS) {
         const submitting = fleet.submit(ROUND);
         await fleet.end(owner, 'SIGTERM');
@@ -23,7 +23,7 @@ export function registerRollingRestart(kind: string, placeIn: PlaceIn): void {
         await submitting;
       }
       const { executions, repeated } = await fleet.settle();
-      assert.equal(repeated, 0, 'who stops in order leaves nothing half done');
+      assert.equal(repeated, 0, 'a worker that stops in order leaves nothing half done');
       t.diagnostic(`${executions} executions`);
     } finally {
       await fleet.close();

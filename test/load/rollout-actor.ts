@@ -1,5 +1,5 @@
-// A process that acts on one rollout without looking what others do, and submits all the while. Says at its end what was
-// done.
+// A process that changes one rollout without looking at the changes of others, and submits all the
+// while. At its end it prints its operations.
 
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
@@ -16,7 +16,7 @@ export interface RolloutActorArgs {
 export interface RolloutActorDone {
   readonly changed: number;
   readonly submitted: readonly string[];
-  /** Why operations were refused, each once. */
+  /** The reasons of refused operations, each once. */
   readonly refusals: readonly string[];
 }
 

@@ -1,5 +1,6 @@
-// RE-4, RE-5, RE-6: several processes act on one rollout at once, as coordinators do, and submit to it. Its log must have an
-// order that explains all of it, and nothing open may be pinned to what was retired.
+// RE-4, RE-5, RE-6: several processes change one rollout at once, as coordinators do, and submit to
+// it. Its log must have an order that explains every operation, and no open execution may be pinned
+// to a retired release.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -19,7 +20,7 @@ const ACTORS = ['ann', 'bob', 'cleo', 'dan'];
 const ROUNDS = 40;
 
 export function registerRolloutRace(kind: string, placeIn: PlaceIn): void {
-  test(`${kind}: RE-4, RE-5, RE-6: operations of ${ACTORS.length} processes on one rollout come one after the other, and none is lost`, async (t) => {
+  test(`${kind}: RE-4, RE-5, RE-6: operations of ${ACTORS.length} processes on one rollout are serialised, and none is lost`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'hf-rollout-'));
     const place = await placeIn(folder);
     const store = await openAddressed(place);
@@ -42,7 +43,7 @@ export function registerRolloutRace(kind: string, placeIn: PlaceIn): void {
       t.diagnostic(
         `${changed} operations, ${submitted.length} submits; refused: ${[...refusals].join()}`,
       );
-      // A race that nobody loses shows nothing.
+      // A race without a loser shows nothing.
       assert.ok(refusals.has('release-pinned'), [...refusals].join());
       assert.ok(log.some(({ action }) => action === 'retire'));
     } finally {
@@ -53,7 +54,7 @@ export function registerRolloutRace(kind: string, placeIn: PlaceIn): void {
   });
 }
 
-/** RE-4: each on what the one before it made; what is retired does not come back. */
+/** RE-4: each operation builds on the one before, and a retired release does not come back. */
 function checkLog(log: readonly Activation[], changed: number): void {
   assert.deepEqual(
     log.map(({ version }) => version),
@@ -69,7 +70,10 @@ function checkLog(log: readonly Activation[], changed: number): void {
   }
 }
 
-/** RE-5, RE-6: all are open; to what was active or the canary once, and is not retired. */
+/**
+ * RE-5, RE-6: all executions are open, and pinned to a release that was active or the canary once
+ * and is not retired.
+ */
 async function checkPins(
   holdfast: Holdfast,
   log: readonly Activation[],
@@ -81,7 +85,7 @@ async function checkPins(
     const found = await holdfast.read(id);
     assert.equal(found?.status, 'queued');
     const { release } = found;
-    // Before the first activation there is nothing to be pinned to.
+    // Before the first activation there is no release to pin to.
     if (release === undefined) continue;
     assert.ok(used.has(release) && !retired.has(release), `${id} is pinned to ${release}`);
   }

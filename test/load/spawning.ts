@@ -5,7 +5,7 @@ export const child: Pipeline<undefined, string> = pipeline({
   run: async () => 'done',
 });
 
-/** Calls `before`, then writes that it has a child: a transaction of several statements. */
+/** Calls `before`, then writes an event with a child: a transaction of several statements. */
 export function spawning(before: () => void): Pipeline<undefined, string> {
   return pipeline({
     name: 'spawning',

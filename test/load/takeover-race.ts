@@ -1,5 +1,5 @@
-// X-1, P3: step results race takeovers. A step that was answered "done" is seen by the next owner, and
-// one that was refused is not there: over thousands of rounds, with real concurrency in the store.
+// X-1, P3: step results race takeovers. The next owner sees every acknowledged step, and no refused
+// one, over thousands of rounds with real concurrency in the store.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -25,7 +25,7 @@ export function registerTakeoverRace(
   kind: string,
   placeOf: () => StorePlace | Promise<StorePlace>,
 ): void {
-  test(`${kind}: X-1, P3: of ${ROUNDS * PER_ROUND} steps that race a takeover, those done are seen`, async (t) => {
+  test(`${kind}: X-1, P3: all done steps are seen among ${ROUNDS * PER_ROUND} that race a takeover`, async (t) => {
     const place = await placeOf();
     const [one, two] = await Promise.all([openAddressed(place), openAddressed(place)]);
     const tally = { done: 0, refused: 0 };
@@ -121,7 +121,7 @@ async function openSession(store: CoordinatorStore): Promise<SessionId> {
   return id;
 }
 
-/** What is left of the round is ended, so that the next one finds only its own. */
+/** Ends the rest of the round, so that the next round finds only its own executions. */
 async function end(store: CoordinatorStore, session: SessionId): Promise<void> {
   const { executions } = store;
   const open = await executions.list({

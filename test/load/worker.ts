@@ -1,5 +1,5 @@
-// A worker process of the load tests: three steps per execution, each of which leaves a line in a file.
-// SIGTERM is a deploy: it stops as a well-behaved process does.
+// A worker process of the load tests: three steps per execution, each of which writes a line to a
+// file. SIGTERM is a deploy: the process stops in order.
 
 import { appendFileSync } from 'node:fs';
 import { Holdfast } from '../../src/engine/holdfast.ts';
@@ -11,7 +11,7 @@ export interface WorkerArgs {
   readonly effects: string;
   readonly owner: string;
   readonly ttlMs: number;
-  /** How long each step takes; a few milliseconds unless said. */
+  /** The duration of each step. Default: a few milliseconds. */
   readonly stepMs?: number;
 }
 

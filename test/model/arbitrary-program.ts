@@ -1,5 +1,5 @@
-// Programs at random. The weights keep most of a program plausible, since a refusal at the first
-// guard hides the guards behind it; moments are favoured because bugs live at their edges.
+// Random programs. The weights keep most of a program plausible, since a refusal at the first guard
+// hides the guards behind it. They favour moments because bugs live at their edges.
 
 import fc from 'fast-check';
 import { DECLARED_EXITS } from '../../src/lease/exit.ts';
@@ -20,7 +20,7 @@ const seat: Arb<Seat> = fc.oneof(
   { weight: 6, arbitrary: fc.nat({ max: SEATS - 2 }) },
   { weight: 1, arbitrary: fc.constant(SEATS - 1) },
 );
-// The first key is the busiest: it takes several terms on one key to get anywhere.
+// The first key is the busiest, since interesting states need several terms on one key.
 const key = fc.oneof(
   { weight: 4, arbitrary: fc.constant(0) },
   { weight: 2, arbitrary: fc.nat({ max: KEYS - 1 }) },
@@ -49,7 +49,7 @@ const tenancy = {
   ),
 };
 
-/** Optional parts that were not drawn are left out, not undefined. */
+/** Leaves out optional parts that were not drawn, instead of setting them to undefined. */
 function step(arbitrary: Arb<object>): Arb<Step> {
   return arbitrary.map(
     (drawn) => Object.fromEntries(Object.entries(drawn).filter(([, v]) => v !== undefined)) as Step,
@@ -166,7 +166,7 @@ const requestDrain = step(
 );
 const revoke = step(fc.record({ verb: verb('revoke'), key, fence, request }));
 
-// A fence that nobody issued halts everything that follows, so it is rare.
+// A fence that was never issued halts everything that follows, so it is rare.
 const anyFence: Arb<FenceChoice> = fc.oneof(
   { weight: 12, arbitrary: fence },
   { weight: 1, arbitrary: fc.constantFrom<FenceChoice>('ahead', 'far-ahead') },
@@ -188,7 +188,7 @@ const raiseEpoch = step(fc.record({ verb: verb('raiseEpoch') }));
 const advance = step(
   fc.record({
     verb: verb('advance'),
-    // Mostly the next: what comes later would pass over what comes before.
+    // Mostly the next one, since a later one would skip those before it.
     moment: fc.oneof(
       { weight: 5, arbitrary: fc.constant(0) },
       { weight: 2, arbitrary: fc.nat({ max: 9 }) },
@@ -225,13 +225,13 @@ const alone: Arb<Batch> = fc
   .oneof({ weight: 7, arbitrary: operation }, { weight: 1, arbitrary: time })
   .map((each) => [each]);
 
-/** A few steps that make sense together, so that programs get somewhere. */
+/** A few steps that make sense together, so that programs reach interesting states. */
 type Fragment = readonly Batch[];
 
-/** Everybody goes on living. */
+/** All sessions send a heartbeat. */
 const beats: Fragment = [0, 1, 2].map((each) => [{ verb: 'live', seat: each }]);
 
-/** One term: somebody takes the key and works. */
+/** One term: a session takes the key and works. */
 const term: Arb<Fragment> = fc
   .tuple(
     acquire,
@@ -245,7 +245,7 @@ const term: Arb<Fragment> = fc
 const edge = fc.constantFrom(0 as const, -1, 1);
 const newest = { key: 0, fence: 'newest', as: 'holder' } as const;
 
-/** Somebody loses the key by saying nothing, which has consequences when it happens again. */
+/** A session loses the key by silence, which has consequences when it happens again. */
 const loss: Arb<Fragment> = fc
   .record({ loser: seat, next: seat, edge })
   .map((drawn) => [
@@ -257,7 +257,7 @@ const loss: Arb<Fragment> = fc
     [{ verb: 'release', ...newest, exit: 'finished' }],
   ]);
 
-/** A key is handed to a named successor, and somebody asks for it. */
+/** A holder hands a key to a named successor, and some session asks for it. */
 const handover: Arb<Fragment> = fc
   .record({ requestDrain, release, successor: seat, acquire })
   .map((drawn) => [
@@ -278,13 +278,13 @@ const family: Arb<Fragment> = fc
     return [...children, [{ ...drawn.acquire, seat: drawn.depth } as Step], [drawn.operation]];
   });
 
-/** To one edge of a moment, and what happens there. */
+/** To one edge of a moment, and a step there. */
 const atTheEdge: Arb<Fragment> = fc
   .tuple(advance, operation, rarely(acquire))
   .map(([when, what, next]) => [[when], [what], ...(next === undefined ? [] : [[next]])]);
 
-// A fence that is ahead of its time when it is refused may be in the past when the alarm is due: then
-// there is none, and no order of the two explains that. Nothing is wrong with it.
+// A fence that is ahead when it is refused may be in the past when the alarm is due. Then there is
+// no alarm, and no order of the two explains that. This is not a bug.
 const together: Arb<Batch> = fc
   .array(operation, { minLength: 2, maxLength: 3 })
   .filter((batch) => !(batch.some(isForged) && batch.some((each) => each.verb === 'raiseEpoch')));
@@ -293,7 +293,7 @@ function isForged(each: Step): boolean {
   return 'fence' in each && (each.fence === 'ahead' || each.fence === 'far-ahead');
 }
 
-/** The same key, or the same people, at the same time: where it hurts. */
+/** The same key, or the same sessions, at the same time, where bugs are likely. */
 const clash: Arb<Batch> = fc
   .tuple(
     fc.oneof(acquire, release, checkpoint, requestDrain, end, beginIntent),
@@ -306,7 +306,7 @@ const clash: Arb<Batch> = fc
     ),
   );
 
-/** Everybody is there at the start: programs that begin with refusals find little. */
+/** All sessions exist at the start, since programs that begin with refusals find little. */
 const prelude: Fragment = [0, 1, 2].map((each) => [
   { verb: 'open', seat: each, fresh: 'if-dead', ttlMs: 3_000 * (each + 1), graceMs: 400 },
 ]);

@@ -1,5 +1,5 @@
-// The stores of the contract suite, set up to answer fast: what survives a power cut is tested
-// elsewhere, and here a second is worth the programs that run in it.
+// The stores of the contract suite, set up to answer fast. Other tests cover power cuts, and here
+// each second is worth many programs.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// A model that explains everything the store has answered so far. After commands sent at once there
-// can be several, one for each order that would have given the same answers.
+// A model that explains every answer of the store so far. After concurrent commands there can be
+// several, one for each order that would have given the same answers.
 
 import { isDeepStrictEqual } from 'node:util';
 import { ManualClock } from '../../contract/index.ts';
@@ -14,7 +14,7 @@ import { Renaming } from './renaming.ts';
 import { difference } from './show.ts';
 import { newFence } from './world.ts';
 
-/** What the store said to a batch, and what could be seen of it afterwards. */
+/** The store's answers to a batch, and the observable state afterwards. */
 export interface Evidence {
   readonly commands: readonly Command[];
   readonly answers: readonly unknown[];
@@ -23,8 +23,8 @@ export interface Evidence {
 }
 
 /**
- * Comes after commands sent at once, on both sides. Whoever wants a key writes down what is overdue or
- * over, also when it is refused in the end; then nobody can tell any more who did.
+ * Runs after concurrent commands, on both sides. An acquire records overdue sessions and ended
+ * terms even if it is refused. Afterwards it cannot be seen which command did so.
  */
 export const TIDY_UP: Command = { verb: 'sweep', request: { limit: 100 } };
 
@@ -39,7 +39,7 @@ export class Candidate {
   readonly #clock: ManualClock;
   readonly #model: KernelStore;
   readonly #renaming: Renaming;
-  /** In the model's own fences: what to do to get here again. */
+  /** In the model's own fences: the commands that lead to this state. */
   readonly #log: Command[] = [];
   #eventSeq: EventSeq = 0;
 
@@ -50,7 +50,7 @@ export class Candidate {
     this.#renaming = renaming;
   }
 
-  /** Another model in the same state, got there by the same commands. */
+  /** Another model in the same state, by the same commands. */
   async fork(): Promise<Candidate> {
     const copy = new Candidate(this.#start, new Renaming(this.#renaming));
     for (const command of this.#log) await copy.#do(command);
@@ -58,7 +58,7 @@ export class Candidate {
     return copy;
   }
 
-  /** Does the batch in this order; what the store's evidence contradicts, or nothing. */
+  /** Runs the batch in this order. Returns the contradiction to the store's evidence, if any. */
   async explain(evidence: Evidence, order: readonly number[]): Promise<string | undefined> {
     for (const index of order) {
       const command = evidence.commands[index];
@@ -100,8 +100,8 @@ export class Candidate {
 }
 
 /**
- * The parts of a sweep are transactions of their own, between which others come; and who is told that
- * it waits is told why by one look and its place by a later one. Only what is left of them counts.
+ * The parts of a sweep are separate transactions, so other commands come between them. A queued
+ * answer has a reason and a place from two reads. So only their final effect counts.
  */
 function isOfSeveralMoments(command: Command, expected: unknown, answer: unknown): boolean {
   return command.verb === 'sweep' || (isQueued(expected) && isQueued(answer));

@@ -1,4 +1,4 @@
-// A step once its references are looked up: a verb of the port and its request.
+// A step after its references are resolved: a verb of the port and its request.
 
 import type { Fence } from '../../src/lease/fence.ts';
 import type {
@@ -39,7 +39,7 @@ export type Command =
   | { readonly verb: 'raiseEpoch'; readonly request: RaiseEpoch }
   | { readonly verb: 'advance'; readonly ms: number };
 
-/** What a store answered, or what it threw, which is an answer too: the model never throws. */
+/** An answer of a store, or its error, which counts as an answer too: the model never throws. */
 export async function perform(store: KernelStore, command: Command): Promise<unknown> {
   try {
     return await send(store, command);
@@ -94,8 +94,8 @@ function send(store: KernelStore, command: Command): Promise<unknown> {
 const BITES_MAX = 200;
 
 /**
- * A sweep in bites of `limit` until nothing is left. Which rows a bite takes first is the store's
- * own affair; what is gone at the end is not.
+ * Sweeps in parts of `limit` until nothing is left. The store chooses the rows of each part; the
+ * final state must match.
  */
 async function sweepAll(store: KernelStore, { limit }: Sweep): Promise<unknown> {
   const bites: Swept[] = [];

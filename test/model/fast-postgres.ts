@@ -1,5 +1,5 @@
-// PostgreSQL for thousands of programs: clients, and with them connections and prepared statements,
-// are kept from one program to the next, and only the rows go.
+// PostgreSQL for thousands of programs: clients, with their connections and prepared statements,
+// stay from one program to the next, and only the rows are deleted.
 
 import pg from 'pg';
 import type { ContractBackend } from '../../contract/index.ts';
@@ -15,7 +15,7 @@ const NOW_SQL = '(select ms from public.clock)';
 
 export function fastPostgres(url: string): ContractBackend & { end(): Promise<void> } {
   const admin = new pg.Pool({ connectionString: url, max: 1 });
-  // The database may go before the last connection to it has closed.
+  // The database may be dropped before the last connection to it has closed.
   admin.on('error', () => undefined);
   const clients = new Clients(url);
   let nowMs = START_MS;
@@ -54,7 +54,7 @@ export function fastPostgres(url: string): ContractBackend & { end(): Promise<vo
   };
 }
 
-/** Kept by their policy; all of them see the same rows, but only one program runs at a time. */
+/** Open clients by policy. All of them see the same rows, but only one program runs at a time. */
 class Clients {
   readonly #url: string;
   readonly #open: Map<string, KernelStore> = new Map();
@@ -83,7 +83,7 @@ class Clients {
 
 const TIMELINE = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer";
 
-/** As new, but for what belongs to the server. */
+/** Like new, except for the server's own state. */
 const EMPTY = [
   ...['session', 'lease', 'ticket', 'flap', 'event'].map(
     (table) => `delete from ${SCHEMA}.${table}`,

@@ -1,4 +1,4 @@
-// Everything that anybody can see of a store.
+// Everything observable of a store.
 
 import type { EventSeq, LeaseEvent } from '../../src/lease/event.ts';
 import type { LeaseKey, SessionId } from '../../src/lease/names.ts';

@@ -1,6 +1,6 @@
-// Programs that found a bug once, in `past-failures.jsonl`: one per line, with what it was. They are
-// run before anything else, on every store. Kept as programs and not as seeds, which mean something
-// else as soon as the way programs are drawn changes.
+// Programs that once found a bug, in `past-failures.jsonl`: one per line, with its description.
+// Every store runs them first. They are kept as programs and not as seeds, since a seed changes its
+// meaning when the generator changes.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { Program } from './step.ts';
 export interface PastFailure {
   readonly why: string;
   readonly program: Program;
-  /** Races need many tries to be lost. */
+  /** A race needs many repetitions to fail. */
   readonly times?: number;
 }
 

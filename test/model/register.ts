@@ -13,7 +13,7 @@ const PROGRAMS_IN_FULL: Readonly<Record<StoreName, number>> = {
 const PROGRAMS: Readonly<Record<StoreName, number>> = {
   ...{ sqlite: 15, postgres: 8, redis: 10, etcd: 2 },
 };
-/** Every write waits for three members, so a race that others repeat is tried once. */
+/** Every write waits for three members, so a race runs once here. */
 const SLOW: readonly StoreName[] = ['etcd'];
 
 export function registerModel(store: StoreName): void {
@@ -33,7 +33,7 @@ export function registerModel(store: StoreName): void {
     }
 
     for (const kind of KINDS) {
-      test(`programs at random, ${kind}`, async () => {
+      test(`random programs, ${kind}`, async () => {
         const inFull = PROGRAMS_IN_FULL[store];
         const programs = isFullRun() ? inFull : PROGRAMS[store];
         const family = `random programs, ${store}, ${kind}`;

@@ -1,5 +1,5 @@
 // Two stores issue different fences for the same grants, since one may skip numbers. They must
-// issue them in the same order: the renaming is built grant by grant and may only rise.
+// issue them in the same order. The renaming grows grant by grant and may only rise.
 
 import { type Fence, toFence } from '../../src/lease/fence.ts';
 
@@ -17,7 +17,7 @@ export class Renaming {
     this.#last = from === undefined ? { model: 0, store: 0 } : from.#last;
   }
 
-  /** What is wrong with taking these for fences of one grant; undefined when nothing is. */
+  /** The reason why these cannot be fences of one grant. Undefined if they can. */
   pair(model: Fence, store: Fence): string | undefined {
     const last = this.#last;
     if (model <= last.model || store <= last.store) {
@@ -29,10 +29,10 @@ export class Renaming {
     return undefined;
   }
 
-  /** Fences that were made up stand for themselves. */
+  /** Made-up fences stand for themselves. */
   readonly toModel = (fence: Fence): Fence => toFence(this.#toModel.get(fence) ?? fence);
 
-  /** What the model answered, in the fences of the store. */
+  /** The model's answer, in the fences of the store. */
   answer(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((each) => this.answer(each));
     if (value === null || typeof value !== 'object' || value instanceof Uint8Array) return value;

@@ -148,7 +148,7 @@ function shownSession(world: World, key: LeaseKey, as: 'holder' | Seat): Session
   return world.terms(key).at(-1)?.session ?? world.session(0);
 }
 
-/** Made-up fences are the same number in every store, so they are far from what any has issued. */
+/** Made-up fences are the same number in every store, so they are far from all issued ones. */
 function fenceOf(world: World, key: LeaseKey, choice: FenceChoice): Fence {
   const terms = world.terms(key);
   const last = world.fences.at(-1) ?? COUNTERS_PER_EPOCH;
@@ -170,7 +170,7 @@ function fenceOf(world: World, key: LeaseKey, choice: FenceChoice): Fence {
   }
 }
 
-/** Below everything that was ever issued. */
+/** Below every issued fence. */
 const ANCIENT = toFence(COUNTERS_PER_EPOCH);
 
 function saving(world: World, step: StepOf<'checkpoint'>): SaveCheckpoint {

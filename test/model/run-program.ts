@@ -1,4 +1,4 @@
-// Runs one program on a store and finds out whether the model explains it.
+// Runs one program on a store and checks whether the model explains it.
 
 import type { ContractBackend, OpenHarness } from '../../contract/index.ts';
 import { ownerOf, sessionIdOf } from '../../contract/lease/opened-session.ts';
@@ -14,7 +14,7 @@ import { type Batch, POLICIES, type Program } from './step.ts';
 import { Watch, wrongHandover } from './watch.ts';
 import { newFence, World } from './world.ts';
 
-/** More explanations than this are not kept: most of them differ in nothing. */
+/** The largest number of explanations to keep: most of them do not differ. */
 const CANDIDATES_MAX = 6;
 
 export async function runProgram(backend: ContractBackend, program: Program): Promise<void> {
@@ -138,8 +138,8 @@ class Run {
 }
 
 /**
- * Takes some from all over the list, each with another order of its own: which session a place in the queue belongs to
- * follows from the order and shows only later.
+ * Takes some from all over the list, each with another order of its own. The order decides which
+ * session a place in the queue belongs to, and that shows only later.
  */
 function spread<Item>(items: readonly Item[], count: number): readonly Item[] {
   if (items.length <= count) return items;
@@ -161,7 +161,7 @@ function opening(index: number): Command {
   return { verb: 'open', request };
 }
 
-/** Openings of different sessions say nothing about each other. */
+/** Openings of different sessions do not affect each other. */
 function isCommutative({ commands }: Evidence): boolean {
   return commands.length > 3 && commands.every((command) => command.verb === 'open');
 }

@@ -1,4 +1,4 @@
-// Looks for a program that the model does not explain, for as long as it is given.
+// Searches for a program that the model does not explain, within the given time.
 
 import fc from 'fast-check';
 import type { ContractBackend } from '../../contract/index.ts';
@@ -7,7 +7,7 @@ import { oneAtATime, severalAtOnce } from './arbitrary-program.ts';
 import { runProgram } from './run-program.ts';
 import type { Program } from './step.ts';
 
-/** `sequence`: one command after the other. `at-once`: some are sent at the same time. */
+/** `sequence`: one command after the other. `at-once`: some commands are concurrent. */
 export const KINDS = ['sequence', 'at-once'] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -22,14 +22,14 @@ export interface Search {
   readonly seed: number;
   /** How many programs to try. */
   readonly programs: number;
-  /** Of a failure: to run that one program again. */
+  /** With a failure: the path of that one program. */
   readonly path?: string;
 }
 
 export interface Found {
   readonly programs: number;
   readonly failure?: string;
-  /** The smallest program that failed, to be kept. */
+  /** The smallest failing program, to keep. */
   readonly program?: Program;
 }
 
@@ -39,7 +39,7 @@ const SHRINK_MS_MAX = 60_000;
 export async function searchFailure(backend: ContractBackend, search: Search): Promise<Found> {
   let shrinkUntilMs = Number.POSITIVE_INFINITY;
   const property = fc.asyncProperty(PROGRAMS[search.kind], async (program) => {
-    // Not fast-check's own limit: that would leave a program running beside the next one.
+    // Not fast-check's own limit, which would leave a program running beside the next one.
     if (systemClock.monotonicMs() >= shrinkUntilMs) return;
     try {
       await runProgram(backend, program);

@@ -1,4 +1,4 @@
-// How a failure is shown: what was done, what was answered, and only the parts that differ.
+// Formats a failure: the commands, the answers, and only the parts that differ.
 
 import { isDeepStrictEqual } from 'node:util';
 

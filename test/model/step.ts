@@ -1,10 +1,10 @@
-// A program of the model test: what to do, in words that do not depend on the store that does it.
-// "The newest fence of the second key" is a step; the number it stands for is looked up when the
-// step's turn comes. Programs are plain data, so that one that failed can be kept as JSON.
+// A program of the model test, in words that do not depend on the store. "The newest fence of the
+// second key" is a step; the test looks the number up when the step's turn comes. Programs are
+// plain data, so that a failing one can be kept as JSON.
 
 import type { DeclaredExit } from '../../src/lease/exit.ts';
 
-/** Which of the keys, and which of the seats: people who open one session after another. */
+/** The index of a key, and of a seat: an owner that opens one session after another. */
 export type KeyIndex = number;
 export type Seat = number;
 
@@ -16,15 +16,15 @@ export type FenceChoice =
   | 'older'
   | 'of-another-key'
   | 'ancient'
-  /** Never issued, of the epoch that is current. */
+  /** Never issued, in the current epoch. */
   | 'ahead'
-  /** Never issued, of an epoch that has not come. */
+  /** Never issued, in a future epoch. */
   | 'far-ahead';
 
 export interface TenancyStep {
   readonly key: KeyIndex;
   readonly fence: FenceChoice;
-  /** Whose session is shown; the holder's unless somebody else tries. */
+  /** The session to show. Default: the holder's. */
   readonly as: 'holder' | Seat;
 }
 
@@ -55,7 +55,7 @@ export type Step =
       readonly verb: 'acquire';
       readonly seat: Seat;
       readonly key: KeyIndex;
-      /** A new one, the last of this seat on this key, or the last of anybody. */
+      /** A new one, the last of this seat on this key, or the last of any seat. */
       readonly attempt: 'new' | 'own' | 'last';
       readonly wait?: true;
       readonly reopen?: true;
@@ -104,19 +104,19 @@ export type Step =
   | { readonly verb: 'outlive'; readonly seat: Seat; readonly offsetMs: -1 | 0 | 1 }
   | { readonly verb: 'pass'; readonly ms: number };
 
-/** Steps of one batch are sent at once, by clients that do not know of each other. */
+/** Steps of one batch are concurrent, from clients that do not know of each other. */
 export type Batch = readonly Step[];
 
 export interface Program {
   readonly policy: PolicyName;
-  /** So many more sessions than seats: the breaker looks only at ten or more. */
+  /** More sessions than seats by this number, since the breaker only looks at ten or more. */
   readonly crowd: number;
   readonly batches: readonly Batch[];
 }
 
 /**
- * Small enough that every bound is met often; but a place in the queue never runs out, since a store may
- * write down less often than it is asked that somebody still waits.
+ * Small enough that programs often reach every bound. But a place in the queue never runs out,
+ * since a store may record less often than it is asked that a waiter still waits.
  */
 export const POLICIES = {
   tight: {

@@ -1,5 +1,5 @@
-// What must hold after every batch, whatever was asked for. The comparison with the model would miss
-// a mistake that store and model share; these rules know neither.
+// Rules that hold after every batch, whatever it asked. The comparison with the model would miss a
+// mistake that store and model share; these rules know neither.
 
 import type { EventSeq, LeaseEvent } from '../../src/lease/event.ts';
 import type { Fence } from '../../src/lease/fence.ts';
@@ -20,7 +20,7 @@ export class Watch {
   readonly #checkpoints: Map<LeaseKey, { readonly fence: Fence; readonly seq: number }> = new Map();
   #seq: EventSeq = 0;
 
-  /** The rule that was broken and how, or nothing. */
+  /** The broken rule and the reason, if any. */
   events(events: readonly LeaseEvent[]): string | undefined {
     for (const event of events) {
       if (event.seq <= this.#seq) return `O-1: event ${event.seq} came after ${this.#seq}`;
@@ -71,7 +71,7 @@ export class Watch {
     return undefined;
   }
 
-  /** The row is of the newest term that events told of. */
+  /** The row belongs to the newest term in the events. */
   #chain({ key, record }: LeaseInspection): string | undefined {
     const known = this.#terms.get(key);
     if (record === undefined || known?.fence === record.fence) return undefined;
@@ -79,7 +79,7 @@ export class Watch {
   }
 }
 
-/** An expired lease is never shown as held (E-1). */
+/** An expired lease never shows as held (E-1). */
 function notReallyHeld(
   { key, state, record }: LeaseInspection,
   view: { readonly sessions: ReadonlyMap<string, SessionRecord>; readonly now: Instant },
@@ -97,7 +97,7 @@ function notReallyHeld(
   return undefined;
 }
 
-/** What a successor must be told, by the row as it was before: A-2 and K-4. */
+/** The facts for a successor, from the earlier row: A-2 and K-4. */
 export function wrongHandover(
   grant: Grant,
   before: LeaseInspection | undefined,

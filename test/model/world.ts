@@ -1,5 +1,5 @@
-// What the people in a program know: their sessions, the fences they were given, what they asked
-// for. Kept in terms of the store under test; the model's fences are a renaming away.
+// The knowledge of the owners in a program: their sessions, fences and requests. It uses the fences
+// of the store under test; a renaming translates them for the model.
 
 import {
   attemptOf,
@@ -30,14 +30,14 @@ export class World {
   readonly policy: LeasePolicy;
   now: Instant;
   observed: Observed = NOTHING;
-  /** Every fence that was granted, in order. */
+  /** Every granted fence, in order. */
   readonly fences: Fence[] = [];
   readonly #terms: Map<LeaseKey, Term[]> = new Map();
   readonly #generations: Map<Seat, number> = new Map();
   readonly #attempts: Map<string, AttemptId> = new Map();
   readonly #waiting: Map<AttemptId, boolean> = new Map();
   readonly #requests: Map<LeaseKey, RequestId> = new Map();
-  /** Moments that answers told of and that no record shows. */
+  /** Moments that only answers contain, and no record. */
   #freeAt: readonly number[] = [];
   #count = 0;
 
@@ -51,7 +51,7 @@ export class World {
     return this.keys[index % this.keys.length] ?? keyOf('key 0');
   }
 
-  /** For steps that need a term: a key that has had one. The last key is taken as it is. */
+  /** For steps that need a term: a key that has had one. The last key is used as it is. */
   usedKey(index: KeyIndex): LeaseKey {
     const key = this.key(index);
     if (index === KEYS - 1 || this.terms(key).length > 0) return key;
@@ -94,7 +94,7 @@ export class World {
     return attempt;
   }
 
-  /** An attempt that is sent again is the same call: it waits if it did. */
+  /** A repeated attempt is the same call: it waits if the first did. */
   waits(attempt: AttemptId, wants: boolean): boolean {
     const known = this.#waiting.get(attempt) ?? wants;
     this.#waiting.set(attempt, known);
@@ -148,7 +148,7 @@ export class World {
   }
 }
 
-/** The fence of a grant that was made just now. */
+/** The fence of the newest grant. */
 export function newFence(answer: unknown): Fence | undefined {
   const { kind, replayed, fence } = (answer ?? {}) as {
     kind?: string;

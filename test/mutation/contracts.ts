@@ -1,4 +1,4 @@
-// The cases that a mutant must make fail, on the store that it is a mutant of.
+// The cases that must fail with a mutant, on the store that it is a mutant of.
 
 import {
   accessContract,
@@ -43,7 +43,10 @@ export async function openContract(
   return { release, cases };
 }
 
-/** On PostgreSQL a schema for each case: what the fast ones empty are the tables of leases. */
+/**
+ * On PostgreSQL each case has its own schema, since the fast backend empties only the tables of
+ * leases.
+ */
 async function openForExecutions(store: MutatedStore): Promise<OpenBackend> {
   if (store === 'sqlite') return openBackend(store);
   const database = await postgresForTests();

@@ -1,4 +1,4 @@
-// Judges many mutants, two at a time unless told otherwise, and says what to think of each.
+// Judges many mutants, two at a time by default, and describes each verdict.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,13 +14,13 @@ import { judge, judgeOriginal, type Killers, type Verdict } from './verdict.ts';
 export interface Examined {
   readonly mutant: Mutant;
   readonly verdict: Verdict;
-  /** What is wrong with that; undefined when it is as it should be. */
+  /** The problem with the verdict. Undefined if it is as expected. */
   readonly problem?: string;
 }
 
 /**
- * Mutants that no case can kill, each with the reason. The list may only shrink. Where the reason
- * starts with "at once" a race that goes well enough may kill them, and need not.
+ * Mutants that no case can kill, each with the reason. The list may only shrink. If the reason
+ * starts with "at once", a lucky race may kill the mutant.
  */
 export function allowedSurvivors(): Readonly<Record<string, string>> {
   const file = join(import.meta.dirname, 'survivors.json');
@@ -100,7 +100,7 @@ function problemOf(verdict: Verdict, allowed: string | undefined): string | unde
   }
 }
 
-/** Entries of survivors.json that stand for nothing any more. */
+/** Entries of survivors.json without a mutant. */
 export function staleSurvivors(): readonly string[] {
   const known = new Set(allMutants().map(({ id }) => id));
   return Object.keys(allowedSurvivors()).filter((id) => !known.has(id));

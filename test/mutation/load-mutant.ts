@@ -1,4 +1,4 @@
-// `node --import` this: one line of one source file is another when that file is loaded.
+// `node --import` this: it changes one line of one source file when Node loads that file.
 
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';

@@ -1,11 +1,11 @@
-// Row locks are not guards: without one, no sequence of calls ends otherwise, only calls at the same
-// time can. So no mutant is made of them here; that they are needed shows in test/model (at-once).
+// Row locks are not guards: without one, no sequence of calls ends differently, only concurrent
+// calls can. So they have no mutants here, and test/model (at-once) shows that they are needed.
 
 import { type MutatedStore, storeFiles } from './mutants.ts';
 
 const LOCK = /\bfor (?:no key update|key share|update|share)\b(?: of \w+)?(?: skip locked)?/;
 
-/** Every lock clause, with the reason why it is left as it is. */
+/** Every lock clause, with the reason why it has no mutant. */
 export function listLocks(store: MutatedStore): readonly string[] {
   return storeFiles(store).flatMap(({ file, source }) =>
     source.split('\n').flatMap((line, index) => {

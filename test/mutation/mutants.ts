@@ -1,8 +1,9 @@
-// Mutants of the stores that decide by predicates, in SQL or in Lua. A guard is a condition on a line of
-// its own that ends with `-- guard: <name>`, which is a comment in both; the mutants of a guard are the
-// statement without it, and the statement with one of its bounds moved by one. Each must make some case of the contract fail: of that of executions
-// where the guard stands in `executions/`, of that of keys in `access/`, else of that of leases. A guard in `sql/`,
-// which both SQL stores run, has mutants on each of them; one that only PostgreSQL has ends with `(postgres)`.
+// Mutants of the stores that decide by predicates, in SQL or in Lua. A guard is a condition on its
+// own line that ends with `-- guard: <name>`, which is a comment in both languages. Its mutants are
+// the statement without it, and the statement with one of its bounds moved by one. Each must make a
+// contract case fail. Guards in `executions/` belong to the contract of executions, guards in
+// `access/` to that of keys, and others to that of leases. A guard in `sql/`, which both SQL stores
+// run, has mutants on each of them. A guard that only PostgreSQL has ends with `(postgres)`.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,14 +11,14 @@ import { join } from 'node:path';
 export const MUTATED_STORES = ['sqlite', 'postgres', 'redis'] as const;
 export type MutatedStore = (typeof MUTATED_STORES)[number];
 
-/** Whose cases must notice it. */
+/** The contract whose cases must notice it. */
 export const CONTRACTS = ['lease', 'execution', 'access'] as const;
 export type ContractName = (typeof CONTRACTS)[number];
 
 export interface Mutant {
   /**
-   * `sqlite/checkpoint.ts:fence`, or with `<1` when the first comparison of the guard is moved;
-   * `sqlite/sql/schedules.ts:content` on SQLite, of a file of both SQL stores.
+   * `sqlite/checkpoint.ts:fence`, or with `<1` if the mutant moves the guard's first comparison.
+   * `sqlite/sql/schedules.ts:content` is the mutant on SQLite of a file that both SQL stores share.
    */
   readonly id: string;
   readonly store: MutatedStore;
@@ -38,7 +39,7 @@ const FOLDERS: readonly { readonly below: string; readonly contract: ContractNam
   { below: 'access/', contract: 'access' },
 ];
 
-/** What both SQL stores run. */
+/** The statements that both SQL stores run. */
 const SHARED: typeof FOLDERS = [
   { below: 'sql/', contract: 'execution' },
   { below: 'sql/access/', contract: 'access' },
@@ -108,7 +109,7 @@ interface Guard {
   readonly condition: string;
   /** The only store that has it. */
   readonly only: string | undefined;
-  /** What follows the comment: the end of the template, on its last line. */
+  /** The text after the comment: the end of the template, on its last line. */
   readonly rest: string;
 }
 
@@ -125,8 +126,8 @@ function parseGuard(line: string): Guard | undefined {
 }
 
 /**
- * As if the line were not there. The condition stays where it is evaluated no more, since a server
- * must still be able to tell the type of every parameter.
+ * Has the effect of a missing line. The condition stays in a place where it is not evaluated, since
+ * a server must still know the type of every parameter.
  */
 function withoutGuard({ word, condition, rest }: Guard): string {
   return word === 'or'

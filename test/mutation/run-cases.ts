@@ -1,18 +1,18 @@
-// The child process of one mutant: runs the contract until a case fails and says which.
+// The child process of one mutant: it runs the contract until a case fails, and prints which.
 
 import { setTimeout } from 'node:timers/promises';
 import { openContract, type TitledCase } from './contracts.ts';
 import type { ContractName, Mutant, MutatedStore } from './mutants.ts';
 import type { Verdict } from './verdict.ts';
 
-/** Without a mutant only these are run, and must pass: a case that fails anyway kills nobody. */
+/** Without a mutant only these run, and must pass: a case that fails anyway kills no mutant. */
 const store = process.env['HOLDFAST_MUTATED_STORE'] as MutatedStore;
 const contract = process.env['HOLDFAST_MUTATED_CONTRACT'] as ContractName;
 const mutant = JSON.parse(process.env['HOLDFAST_MUTANT'] ?? 'null') as Mutant | null;
 const firstTitles = JSON.parse(process.env['HOLDFAST_FIRST_CASES'] ?? '[]') as readonly string[];
 
 const HANGS = 'no answer';
-/** What a server says of a statement that it cannot even plan. */
+/** The message of a server for a statement that it cannot even plan. */
 const BROKEN =
   /syntax error|incomplete input|could not determine data type|no query solution|Error compiling script/;
 const CASE_MS_MAX = 20_000;
@@ -20,7 +20,7 @@ const CASE_MS_MAX = 20_000;
 const { cases, release } = await openContract(contract, store);
 const verdict = await judge();
 console.log(JSON.stringify(verdict));
-// What hangs cannot be closed; the database goes with its server.
+// A hanging store cannot be closed; the database goes with its server.
 if (verdict.kind === 'killed' && verdict.message === HANGS) process.exit();
 await release();
 
@@ -51,7 +51,7 @@ function silence(): Promise<string> {
   return setTimeout(CASE_MS_MAX, HANGS, { ref: false });
 }
 
-/** What killed it before comes first. */
+/** The case that killed the mutant before comes first. */
 function ordered(): readonly TitledCase[] {
   const isFirst = ({ title }: TitledCase): boolean => firstTitles.includes(title);
   const others = mutant === null ? [] : cases.filter((each) => !isFirst(each));

@@ -1,4 +1,4 @@
-// What became of a mutant, found out in a process of its own.
+// The verdict on a mutant, from a separate process.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,10 +10,10 @@ import type { ContractName, Mutant, MutatedStore } from './mutants.ts';
 export type Verdict =
   | { readonly kind: 'killed'; readonly by: string; readonly message: string }
   | { readonly kind: 'survived'; readonly cases: number }
-  /** It does not even run, so that it is rejected says nothing. */
+  /** The mutant does not even run, so its rejection proves nothing. */
   | { readonly kind: 'broken'; readonly message: string };
 
-/** Which case killed each mutant the last time; only a hint where to look first. */
+/** The case that killed each mutant the last time, as a hint where to start. */
 const KILLERS_FILE = join(import.meta.dirname, 'killers.json');
 
 export type Killers = Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export function writeKillers(killers: Killers): void {
   writeFileSync(KILLERS_FILE, `${JSON.stringify(sorted, null, 2)}\n`);
 }
 
-/** `postgresUrl` is of a server; each child makes a database of its own. */
+/** `postgresUrl` names a server; each child creates its own database. */
 export async function judge(
   mutant: Mutant,
   killers: Killers,
@@ -44,7 +44,7 @@ export async function judge(
   });
 }
 
-/** The same cases without any mutation: whatever fails then has not killed anything. */
+/** The same cases without a mutation: a case that fails here has not killed anything. */
 export async function judgeOriginal(
   original: { readonly store: MutatedStore; readonly contract: ContractName },
   titles: readonly string[],

@@ -1,4 +1,4 @@
-// Both adapters are fed with what a session really reports.
+// Feeds both adapters with the real reports of a session.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -58,7 +58,7 @@ async function liveUnder(observer: LeaseObserver): Promise<void> {
   for (const report of madeUp()) observer.report(report);
 }
 
-/** What nothing in this world does yet. */
+/** Reports that nothing in this test causes. */
 function madeUp(): readonly LeaseReport[] {
   const session = parseSessionId('00000000-0000-4000-8000-000000000000');
   const key = parseLeaseKey('invoice/7');
@@ -72,7 +72,7 @@ function madeUp(): readonly LeaseReport[] {
   ];
 }
 
-test('Prometheus: every metric of the table is registered and has seen something', async () => {
+test('Prometheus: every metric of the table is registered and has a value', async () => {
   const registry = new Registry();
   await liveUnder(prometheusObserver({ registry }));
   const metrics = await registry.getMetricsAsJSON();
@@ -97,7 +97,7 @@ test('Prometheus: every metric of the table is registered and has seen something
   assert.doesNotMatch(text, /invoice|session=/, 'keys and sessions are no labels');
 });
 
-test('adapters refuse what cannot be meant, by name', () => {
+test('adapters refuse impossible options, by name', () => {
   const registry = new Registry();
   const slip = { registri: registry } as unknown as { registry: Registry };
   assert.throws(() => prometheusObserver(slip), /Did you mean "registry"\?/);
@@ -105,7 +105,7 @@ test('adapters refuse what cannot be meant, by name', () => {
   assert.throws(() => openTelemetryObserver({} as never), /meter is missing/);
 });
 
-test('OpenTelemetry: the same metrics, and one span for each call with the times it had', async () => {
+test('OpenTelemetry: the same metrics, and one span for each call with its times', async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
   const meters = new MeterProvider({ readers: [reader] });

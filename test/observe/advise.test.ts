@@ -39,7 +39,7 @@ test('a ttl that is far too long for people who wait is shortened, within every 
   assert.equal(advice.confidence, 'high', 'thousands of pauses and a dozen crashes were seen');
 });
 
-test('the cheapest that keeps every limit is chosen, and what binds is what keeps from cheaper', () => {
+test('the cheapest ttl within every limit is chosen, and the binding limit is the one that excludes cheaper ones', () => {
   const advice = recommended(
     adviceFor(FLEET, 'interactive', { longestEffectMs: 12_000, takeoverP99MsMax: 60_000 }),
   );
@@ -51,14 +51,14 @@ test('the cheapest that keeps every limit is chosen, and what binds is what keep
   assert.match(advice.reasons.join(' '), /What binds is that the longest effect must fit/);
 });
 
-test('what is dear is avoided: money takes a longer ttl than people who wait', () => {
+test('the money preset gets a longer ttl than the interactive one, since losses cost more', () => {
   const [money, interactive] = ['money', 'interactive'].map((preset) =>
     recommended(adviceFor(FLEET, preset)),
   );
   assert.ok((money?.ttlMs ?? 0) > (interactive?.ttlMs ?? 0));
 });
 
-test('hysteresis: who already has what would be advised is told to keep it', () => {
+test('hysteresis: settings that match the advice are kept', () => {
   const first = recommended(adviceFor(FLEET, 'interactive'));
   const settings = { ...settingsFor(first.ttlMs), graceMs: first.graceMs };
   const checkpointEveryMs = first.checkpointMs ?? 0;
@@ -68,7 +68,7 @@ test('hysteresis: who already has what would be advised is told to keep it', () 
   assert.match(again.reasons[0] ?? '', /^Keep what you have/);
 });
 
-test('a short record is not enough evidence, and says for how long to go on', () => {
+test('a short log is not enough evidence, and the advice has the hours to record', () => {
   const advice = adviceFor({ ...FLEET, hours: 1 }, 'batch');
   assert.ok(advice.kind === 'not-enough-evidence');
   const [renewals] = advice.missing;
@@ -76,7 +76,7 @@ test('a short record is not enough evidence, and says for how long to go on', ()
   assert.ok((renewals?.recordHours ?? 0) > 1 && (renewals?.recordHours ?? 0) < 10);
 });
 
-test('without a single crash nothing is said that depends on how often holders die', () => {
+test('without a single crash there is no advice, and crashes are missing', () => {
   const advice = adviceFor({ ...FLEET, hours: 100, crashes: 0 }, 'interactive');
   assert.ok(advice.kind === 'not-enough-evidence', JSON.stringify(advice.kind));
   assert.deepEqual(
@@ -86,7 +86,7 @@ test('without a single crash nothing is said that depends on how often holders d
   assert.match(advice.missing[0]?.have ?? '', /^0 crashes in/);
 });
 
-test('without any log at all the settings are what is missing', () => {
+test('without any log the settings and renewals are missing', () => {
   const advice = advise(observationsOf([]), goalsOf('batch'));
   assert.ok(advice.kind === 'not-enough-evidence');
   assert.deepEqual(
@@ -95,7 +95,7 @@ test('without any log at all the settings are what is missing', () => {
   );
 });
 
-test('goals that cannot be had together are said to be so, with what each of them needs', () => {
+test('conflicting goals are named, with the ttl that each of them needs', () => {
   const world = { ...FLEET_WORLD, pauseMs: exponential(4_000) };
   const advice = adviceFor({ ...FLEET, world }, 'interactive', { takeoverP99MsMax: 5_000 });
   assert.ok(advice.kind === 'goals-conflict', advice.kind);
@@ -105,7 +105,7 @@ test('goals that cannot be had together are said to be so, with what each of the
 
 for (const preset of ['batch', 'interactive', 'money'] as const) {
   for (const seen of [[], [8_000], [8_000, 8_000, 8_000], [8_000, 8_100]]) {
-    test(`${preset}: after ${seen.length} pauses in 30 hours pauses are what is missing, not blamed`, () => {
+    test(`${preset}: after ${seen.length} pauses in 30 hours pauses are missing, not blamed`, () => {
       const advice = advise(observationsOf(healthyLog(30, seen)), goalsOf(preset));
       assert.ok(advice.kind === 'not-enough-evidence', advice.kind);
       const pauses = advice.missing.find(({ what }) => what === 'pauses');
@@ -115,7 +115,7 @@ for (const preset of ['batch', 'interactive', 'money'] as const) {
   }
 }
 
-test('without a pause in long enough a time there is advice, and it says how unsure it is', () => {
+test('without a pause in a long log there is advice, with its uncertainty', () => {
   const advice = recommended(advise(observationsOf(healthyLog(600, [])), goalsOf('batch')));
   assert.equal(advice.confidence, 'medium');
   const { mean, high } = advice.predicted.falseLossesPer1000LeaseDays;
@@ -123,7 +123,7 @@ test('without a pause in long enough a time there is advice, and it says how uns
   assert.match(advice.reasons.join(' '), /the tail beyond them is not known: none was seen/);
 });
 
-test('a log whose times stand still says so, and blames nobody', () => {
+test('a log whose times stand still is not enough evidence', () => {
   const still = healthyLog(30, []).map((entry) =>
     entry.kind === 'report' ? { ...entry, report: { ...entry.report, at: 1 } } : entry,
   );
@@ -132,7 +132,7 @@ test('a log whose times stand still says so, and blames nobody', () => {
   assert.match(advice.missing[0]?.have ?? '', /in no time/);
 });
 
-test('goals that cannot be meant are refused by name, before anything is searched', () => {
+test('impossible goals are refused by name, before the search', () => {
   const { prices } = goalsOf('batch');
   const wrong: readonly (readonly [object, RegExp])[] = [
     [{ ttlMsMin: 0 }, /ttlMsMin must be a number, at least 10/],
@@ -156,12 +156,12 @@ test('goals that cannot be meant are refused by name, before anything is searche
   }
 });
 
-test('a preset or goal with a slip of the pen is named', () => {
+test('a misspelt preset or goal is named', () => {
   assert.throws(() => goalsOf('bacth'), /no preset "bacth". Did you mean "batch"\?/);
   assert.throws(() => goalsOf('batch', { pollMS: 1 } as object), /Did you mean "pollMs"\?/);
 });
 
-test('replay: the same settings give what was recorded, a longer ttl fewer losses', () => {
+test('replay: the same settings give the recorded losses, a longer ttl gives fewer', () => {
   const world = { ...FLEET_WORLD, pauseMs: exponential(3_000) };
   const settings = settingsFor(10_000);
   const observations = observationsOf(fleetLog({ ...FLEET, world, settings }));

@@ -1,5 +1,5 @@
-// The parts of the advisor against values that were computed elsewhere: tables, closed forms, and the
-// numbers that were simulated when the formulas were chosen.
+// The parts of the advisor against values from elsewhere: tables, closed forms, and the simulations
+// behind the formulas.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -69,7 +69,7 @@ test('a rate is known within a factor of four from six events on', () => {
   near(many.high, 4.105, 0.002);
 });
 
-test('a histogram knows any quantile within one percent, also after adding up two', () => {
+test('a histogram has any quantile within one percent, also after two are added', () => {
   const random = seededRandom(1);
   const values = Array.from({ length: 20_000 }, () => -50 * Math.log(1 - random.next()));
   const halves = [new Histogram(), new Histogram()] as const;
@@ -92,7 +92,7 @@ test('takeover: ttl 30 s, heartbeat 10 s, poll 2 s take 26 s at the mean and 32 
   near(takeoverQuantile({ ...input, pollMs: 0 }, 0.99), 29_900, 1e-12);
 });
 
-test('the sum of two uniform times has the quantiles that drawing it has', () => {
+test('the sum of two uniform times has the quantiles of a simulation', () => {
   const random = seededRandom(2);
   const drawn = Array.from({ length: 50_000 }, () => 10 * random.next() + 4 * random.next());
   drawn.sort((a, b) => a - b);
@@ -101,7 +101,7 @@ test('the sum of two uniform times has the quantiles that drawing it has', () =>
   }
 });
 
-test('lost heartbeats: the mean time between losses is the one that was simulated', () => {
+test('lost heartbeats: the mean time between losses equals the simulated one', () => {
   const fixed = (attempts: number) => ({
     lastsMs: attempts,
     heartbeatMs: 1,
@@ -115,7 +115,7 @@ test('lost heartbeats: the mean time between losses is the one that was simulate
   assert.equal(meanTimeBetweenLosses(fixed(3), 0), Number.POSITIVE_INFINITY);
 });
 
-test('pauses: the tail beyond what was seen is that of the law they came from', () => {
+test('pauses: the tail beyond the seen pauses follows the law they came from', () => {
   const random = seededRandom(3);
   const laws = {
     exponential: { draw: () => -1_000 * Math.log(1 - random.next()), above: Math.exp(-8) },
@@ -141,10 +141,14 @@ test('with few pauses Cantelli’s bound takes over, and holds', () => {
   const none = new PauseLaw([], 10);
   assert.equal(none.perHour(0).mean, 0.05, 'half an event in all that time');
   assert.ok(none.perHour(10_000).mean < 0.05 / 10_000, 'and hardly one of ten seconds');
-  assert.equal(none.perHour(10_000).high, estimateRate(0, 10).high, 'but nobody has seen that');
+  assert.equal(
+    none.perHour(10_000).high,
+    estimateRate(0, 10).high,
+    'but the log does not show that',
+  );
 });
 
-test('pauses that are alike, or none, do not make longer ones impossible', () => {
+test('equal pauses, or no pauses, do not make longer ones impossible', () => {
   for (const pauses of [[], [8_000], [8_000, 8_000, 8_000]]) {
     const law = new PauseLaw(pauses, 100);
     let last = Number.POSITIVE_INFINITY;
@@ -159,7 +163,7 @@ test('pauses that are alike, or none, do not make longer ones impossible', () =>
   }
 });
 
-test('more slack, fewer losses by pauses', () => {
+test('more slack gives fewer losses by pauses', () => {
   const law = new PauseLaw(
     Array.from({ length: 100 }, (_, index) => 50 * index),
     10,
@@ -172,7 +176,7 @@ test('more slack, fewer losses by pauses', () => {
   assert.ok(at(2_000) > at(3_000) && at(3_000) > at(6_000));
 });
 
-test('Chen, Toueg and Aguilera: a third of the ttl falls out of the theory, where the network is well', () => {
+test('Chen, Toueg and Aguilera: a third of the ttl follows from the theory if the network is good', () => {
   const month = 30 * 86_400_000;
   const well = { mistakeMs: 30_000, betweenMistakesMs: month, detectionMs: 30_000 };
   near(

@@ -1,7 +1,7 @@
-// The advisor's predictions against real processes on SQLite. Two things are predicted from recorded
-// logs and then measured: how long keys of killed processes stay without a holder, and how often
-// processes that stall lose their leases under a ttl that was not the recorded one. Both are times, so this
-// needs a quiet machine and has a command of its own: npm run test:advisor.
+// The advisor's predictions against real processes on SQLite. The tests predict two things from
+// recorded logs and then measure them: how long keys of killed processes stay without a holder, and
+// how often stalling processes lose their leases under another ttl. Both are times, so this needs a
+// quiet machine and has its own command: npm run test:advisor.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -50,7 +50,7 @@ interface Holder {
   readonly log: string;
 }
 
-/** A few at a time: starting them all at once is a pause of its own for those that already hold. */
+/** A few at a time: starting them all at once would pause those that already hold. */
 const STARTED_AT_ONCE = 3;
 
 async function startCrew(crew: Crew, storeFile: string): Promise<readonly Holder[]> {
@@ -78,7 +78,7 @@ async function modelFrom(holders: readonly Holder[]): Promise<LeaseModel> {
   return modelOf(observationsOf(entries));
 }
 
-/** As the library sets them when only the ttl is given. */
+/** The library's defaults for this ttl. */
 function defaults(ttlMs: number): LeaseSettings {
   return { ttlMs, heartbeatMs: ttlMs / 3, graceMs: Math.floor(ttlMs / 5), guardMs: 10 };
 }
@@ -90,7 +90,7 @@ const HEIR_TTL_MS = 60_000;
 /** A busy machine adds its own delay to a run; a prediction that is wrong is wrong in all of them. */
 const RUNS_MAX = 3;
 
-test('takeover p50 after 112 kills is within 10 % of what was predicted before them', async (context) => {
+test('takeover p50 after 112 kills is within 10 % of the prediction', async (context) => {
   for (let nth = 1; ; nth += 1) {
     const { predictedMs, measuredMs } = await predictAndKill(context, nth);
     const isRight = Math.abs(measuredMs - predictedMs) <= 0.1 * predictedMs;
@@ -112,7 +112,7 @@ async function predictAndKill(
   const predicted = predict(await modelFrom(holders), defaults(KILL_TTL_MS));
   const measured = await killAll(holders, store, () => random.next());
   await store.close();
-  // A key that was taken over before the kill was lost to a busy machine, which is not what is measured.
+  // A key that was taken over before the kill was lost to a busy machine, so it does not count.
   const takeovers = measured.filter((ms) => ms > 0).sort((a, b) => a - b);
   const p50 = median(takeovers);
   context.diagnostic(
@@ -138,8 +138,8 @@ async function killAll(
         assert.equal(got.kind, 'acquired');
         return performance.now();
       });
-      // Any moment of the heartbeat is as likely as any other: the kills are spread over one ttl, which
-      // is three of them, each at random within its own stretch.
+      // Every moment of the heartbeat is equally likely. The kills are spread over one ttl, which
+      // is three heartbeats, each at random within its own stretch.
       await systemTimers.pause(KILL_TTL_MS * (0.5 + (index + next()) / holders.length));
       const killedAt = performance.now();
       await child.kill();
@@ -156,7 +156,10 @@ function median(sorted: readonly number[]): number {
 
 const SWEEP_MS = 20;
 
-/** As processes that wait for the keys do: an overdue session goes on until another process ends it (S-3). */
+/**
+ * As processes that wait for the keys do: an overdue session lives until another process ends it
+ * (S-3).
+ */
 async function endOverdue(store: KernelStore, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await store.sessions.sweep({ limit: 100 });
@@ -166,7 +169,7 @@ async function endOverdue(store: KernelStore, signal: AbortSignal): Promise<void
 
 const STALLS = { forMs: 12_000, meanGapMs: 900, meanStallMs: 350 };
 
-test('false losses of processes that stall are within a factor of 2 of what another ttl predicted', async (context) => {
+test('false losses of processes that stall are within a factor of 2 of the prediction from another ttl', async (context) => {
   const storeFile = join(folder, 'stalls.db');
   const crews = [
     { name: 'recorded', processes: 6, keysEach: 2, ttlMs: 1_500 },

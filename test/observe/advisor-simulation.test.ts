@@ -1,5 +1,5 @@
-// The advisor's predictions against a simulation that knows none of its formulas: record a fleet under
-// one setting, predict another, live through that one.
+// The advisor's predictions against a simulation without its formulas: record a fleet under one
+// setting, predict another, and simulate that one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,15 +16,15 @@ function settings(ttlMs: number, beats: number = 3): LeaseSettings {
 
 const CALM = { failure: 0.01, medianLatencyMs: 8, driftPpm: 500 };
 
-/** Each is recorded under the first setting; the others are predicted from that. */
+/** Each world is recorded under the first setting, and the others are predicted from it. */
 const WORLDS: Readonly<
   Record<string, { world: Omit<World, 'random'>; trials: LeaseSettings[]; hours?: Hours }>
 > = {
-  'short pauses, often': {
+  'frequent short pauses': {
     world: { ...CALM, pausesPerHour: 30, pauseMs: exponential(1_500) },
     trials: [settings(15_000), settings(10_000), settings(12_000, 5), settings(8_000)],
   },
-  'long pauses, seldom': {
+  'rare long pauses': {
     world: { ...CALM, pausesPerHour: 3, pauseMs: exponential(12_000) },
     trials: [settings(30_000), settings(20_000), settings(45_000), settings(60_000, 4)],
   },
@@ -32,7 +32,7 @@ const WORLDS: Readonly<
     world: { ...CALM, pausesPerHour: 60, pauseMs: heavyTailed(300, 1.6) },
     trials: [settings(15_000), settings(10_000), settings(30_000), settings(60_000)],
   },
-  'a network that loses half of everything': {
+  'a network that loses half of the messages': {
     world: {
       failure: 0.5,
       medianLatencyMs: 30,
@@ -50,7 +50,7 @@ interface Hours {
   readonly lived: number;
 }
 
-/** A day of twenty leases: enough to have seen what is rare. */
+/** A day of twenty leases: enough to see rare events. */
 const HOURS: Hours = { recorded: 500, lived: 1_500 };
 
 const sampled = sample('worlds of the advisor', Object.entries(WORLDS), 1);
@@ -78,7 +78,7 @@ for (const [name, { world, trials, hours = HOURS }] of sampled) {
   });
 }
 
-test('a replay of one recorded life has the losses that another life under those settings has', (context) => {
+test('a replay of one recorded run has the losses of another run under those settings', (context) => {
   const world = { ...CALM, pausesPerHour: 30, pauseMs: exponential(3_000) };
   const holder = new SimulatedHolder(
     { ...world, random: seededRandom(21) },

@@ -1,4 +1,4 @@
-// Advice on a world that somebody describes.
+// Advice for a described world, without a log.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,8 +10,8 @@ const CALM: Assumptions = {
   ...{ failuresPer1000: 0.1, pausesPerDay: 10, pauseMs: 200, crashesPerMonth: 1 },
 };
 
-test('whoever pauses for longer is advised a longer ttl, until the limits stand against each other', () => {
-  // Dying often, so that a short ttl is worth something.
+test('longer pauses get a longer ttl, until the limits conflict', () => {
+  // Frequent crashes, so that a short ttl has a benefit.
   const ttlWith = (pauseMs: number): number => {
     const world = { ...CALM, pauseMs, crashesPerMonth: 500 };
     const advice = adviseAssuming(world, goalsOf('interactive'));
@@ -22,7 +22,7 @@ test('whoever pauses for longer is advised a longer ttl, until the limits stand 
   assert.equal(restless, Number.POSITIVE_INFINITY);
 });
 
-test('what is advised is kept when it is what there is, and nothing is said of what was not recorded', () => {
+test('settings that match the advice are kept, and the reasons mention no recorded data', () => {
   const first = adviseAssuming(CALM, goalsOf('money'));
   assert.ok(first.kind === 'recommendation');
   assert.equal(first.verdict, 'change');
@@ -35,7 +35,7 @@ test('what is advised is kept when it is what there is, and nothing is said of w
   }
 });
 
-test('pauses are as often and as long as was said, and none is none', () => {
+test('assumed pauses have the given frequency and length, and zero means none', () => {
   const { pauses } = assumedModel(CALM);
   assert.ok(Math.abs(pauses.perHour(0).mean - 10 / 24) < 1e-9);
   const length = pauses.lengthAt(1 / 720);

@@ -4,7 +4,7 @@ import { type LeaseReport, ObserverRelay } from '../../src/lease/observer.ts';
 import { EventLoopLag } from '../../src/support/event-loop-lag.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 
-/** A loop whose timers fire when the test says so, however late. */
+/** A loop whose timers fire when the test decides, however late. */
 function slowLoop() {
   const time = { monotonicMs: 0, wallMs: 1_000 };
   let due: (() => void) | undefined;
@@ -29,7 +29,7 @@ function slowLoop() {
   return { time, lag, pass, fire: () => due?.(), isWaiting: () => due !== undefined };
 }
 
-test('a timer that fires late shows how long the loop was busy, once', () => {
+test('a timer that fires late shows once how long the loop was busy', () => {
   const { lag, pass, fire } = slowLoop();
   lag.start();
   pass(20);
@@ -43,7 +43,7 @@ test('a timer that fires late shows how long the loop was busy, once', () => {
   assert.deepEqual(lag.take(), { lagMs: 0, suspendedMs: 0 });
 });
 
-test('who asks before the late timer has fired is told all the same, and not again', () => {
+test('a read before the late timer fires returns the lag, and the next read does not', () => {
   const { lag, pass, fire } = slowLoop();
   lag.start();
   pass(520);
@@ -53,7 +53,7 @@ test('who asks before the late timer has fired is told all the same, and not aga
   assert.equal(lag.take().lagMs, 0);
 });
 
-test('a suspend is no lag; a clock that is slewed a little, or set back, is no suspend', () => {
+test('a suspend is not lag; a clock that is slewed a little, or set back, is not a suspend', () => {
   const { lag, time, pass, fire } = slowLoop();
   lag.start();
   for (const [jump, suspended] of [
@@ -68,7 +68,7 @@ test('a suspend is no lag; a clock that is slewed a little, or set back, is no s
   }
 });
 
-test('stopped, it leaves no timer behind', () => {
+test('after stop no timer is left', () => {
   const { lag, isWaiting } = slowLoop();
   lag.start();
   assert.ok(isWaiting());
@@ -77,13 +77,13 @@ test('stopped, it leaves no timer behind', () => {
   assert.deepEqual(lag.take(), { lagMs: 0, suspendedMs: 0 });
 });
 
-test('O-4: an observer that throws or is too slow harms nobody, and is told how much it missed', async () => {
+test('O-4: an observer that throws or is too slow affects nothing, and gets the number of missed reports', async () => {
   const clock = new ManualClock();
   const seen: LeaseReport[] = [];
   const observer = {
     report: (report: LeaseReport) => {
       seen.push(report);
-      throw new Error('an observer of somebody else’s');
+      throw new Error('a broken observer');
     },
   };
   const relay = new ObserverRelay(observer, clock, clock.timers);

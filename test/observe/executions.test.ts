@@ -1,4 +1,4 @@
-// The adapter for executions, fed with what an engine really reports.
+// The adapter for executions, fed with an engine's real reports.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -69,7 +69,7 @@ test('attempts and claims are spans in the trace of the submit; metrics have no 
     assert.equal(span.parentSpanContext?.spanId, SPAN);
     assert.equal(span.attributes['holdfast.execution'], handle.id);
   }
-  assert.equal(all.length, 6, 'what was submitted in no trace has one of its own');
+  assert.equal(all.length, 6, 'an execution submitted without a trace has its own');
   await reader.forceFlush();
   const metrics = exporter
     .getMetrics()
@@ -92,7 +92,7 @@ test('attempts and claims are spans in the trace of the submit; metrics have no 
   await store.close();
 });
 
-test('what is no meter is refused', () => {
+test('an object that is not a meter is refused', () => {
   assert.throws(
     () => openTelemetryExecutionObserver({} as never),
     /openTelemetryExecutionObserver: meter is missing/,

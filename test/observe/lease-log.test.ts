@@ -34,7 +34,7 @@ async function readAll(file: string): Promise<readonly (LocatedEntry | Malformed
 const HEADER = '{"kind":"header","version":1,"at":1}';
 const DROPPED = '{"kind":"dropped","at":2,"count":3}';
 
-test('what a session did and what the store recorded are in one log, every line an entry', async () => {
+test('the reports of a session and the events of the store are in one log, one entry per line', async () => {
   const clock = new ManualClock();
   const file = join(folder, 'leases.jsonl');
   const store = openMemoryStore({ clock });
@@ -78,7 +78,7 @@ test('what a session did and what the store recorded are in one log, every line 
   assert.deepEqual(events, ['session-opened', 'acquired', 'ended', 'session-ended']);
 });
 
-test('attempts count up over a renewal and start again; a suspend is told once', async () => {
+test('attempts count up over a renewal and start again; a suspend is reported once', async () => {
   const { reports, world } = await observed();
   world.fail = 2;
   await world.clock.advance(9_000);
@@ -96,8 +96,8 @@ test('attempts count up over a renewal and start again; a suspend is told once',
   );
 });
 
-test('the suspend that lost a session is told with the heartbeat that found out', async () => {
-  // Whether that heartbeat comes before the next look at the clocks depends on its jitter.
+test('the suspend that lost a session is reported with the heartbeat that found out', async () => {
+  // Its jitter decides whether that heartbeat comes before the next look at the clocks.
   for (let seed = 1; seed <= 100; seed += 1) {
     const { reports, world } = await observed(seed);
     await world.clock.advance(9_000);
@@ -133,7 +133,7 @@ async function observed(seed = 1) {
   return { reports, world };
 }
 
-test('a line that is no entry is named with its problem, wherever it is', async () => {
+test('an invalid line is named with its problem, wherever it is', async () => {
   const file = join(folder, 'bad.jsonl');
   const lines: readonly (readonly [string, RegExp])[] = [
     ['{"kind":"dropped","at":"noon","count":3}', /at must be a number; got "noon"/],
@@ -160,7 +160,7 @@ test('a line that is no entry is named with its problem, wherever it is', async 
   }
 });
 
-test('a line that a killed process left unfinished is forgiven at the end and before a new header', async () => {
+test('a line that a killed process left unfinished is skipped at the end and before a new header', async () => {
   const file = join(folder, 'torn.jsonl');
   await writeFile(file, `${HEADER}\n${DROPPED}\n{"kind":"repo`);
   assert.equal((await readAll(file)).length, 2);
@@ -173,7 +173,7 @@ test('a line that a killed process left unfinished is forgiven at the end and be
   assert.ok((await readAll(file)).some((entry) => entry.kind === 'malformed'));
 });
 
-test('beyond its size a log goes on in a new file and the oldest is let go', async () => {
+test('beyond its size a log continues in a new file, and the oldest is deleted', async () => {
   const file = join(folder, 'small.jsonl');
   const recorder = recordLeases({ file, bytesMax: 400, filesMax: 2 });
   for (let count = 1; count <= 30; count += 1) {
@@ -189,7 +189,7 @@ test('beyond its size a log goes on in a new file and the oldest is let go', asy
   await assert.rejects(readFile(`${file}.3`), /ENOENT/);
 });
 
-test('O-4: a recorder that cannot write says so when asked, and never throws at the library', async () => {
+test('O-4: a recorder that cannot write rejects flush, and never throws into the library', async () => {
   const gone = join(folder, 'gone');
   await mkdir(gone);
   const errors: unknown[] = [];
@@ -209,7 +209,7 @@ test('a path that cannot be written is refused at once', () => {
   assert.throws(() => recordLeases({ file }), /no-such-folder.* cannot be written .*ENOENT/);
 });
 
-test('every new file of a log says what the sessions that are still open live by', async () => {
+test('every new file of a log has the settings of the sessions that are still open', async () => {
   const file = join(folder, 'long-lived.jsonl');
   const clock = new ManualClock();
   const time = { clock, timers: clock.timers };
@@ -234,7 +234,7 @@ test('every new file of a log says what the sessions that are still open live by
   await recorder.close();
 });
 
-test('a file that does not begin with a header is no lease log, and a torn line before one is not forgiven', async () => {
+test('a file without a header is not a lease log, and a torn line before a header is an error', async () => {
   const file = join(folder, 'other.txt');
   for (const [text, problem] of [
     ['hello\n', /not JSON/],
@@ -273,7 +273,7 @@ test('O-1: a recorder that starts on a store with many events records each of th
   );
 });
 
-test('close keeps what was reported, also when the store is away, and says that it is', async () => {
+test('close writes pending reports even if the store is away, and rejects', async () => {
   const clock = new ManualClock();
   const file = join(folder, 'away.jsonl');
   const faulty = faultyStore(openMemoryStore({ clock }));

@@ -39,7 +39,7 @@ test('the guide lists every metric with its labels, and no other', async () => {
   }
 });
 
-test('the dashboard and the guide of executions name the metrics that there are', async () => {
+test('the dashboard and the guide of executions name exactly the existing metrics', async () => {
   const registry = new Registry();
   prometheusExecutionObserver({ registry });
   const metrics = await registry.getMetricsAsJSON();

@@ -5,7 +5,7 @@ import { observers } from '../../src/observe/index.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 
-test('O-4: several observers are each told everything, whatever one of them throws', async () => {
+test('O-4: each of several observers gets every report, whatever one of them throws', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
   const reports: LeaseReport[][] = [[], []];
@@ -26,7 +26,7 @@ test('O-4: several observers are each told everything, whatever one of them thro
   assert.deepEqual(reports[0], reports[1]);
 });
 
-test('what is no observer is refused', () => {
+test('an object that is not an observer is refused', () => {
   const notOne = (() => 1) as unknown as { report: () => void };
   assert.throws(() => observers(notOne), InvalidInput);
 });

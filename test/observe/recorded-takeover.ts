@@ -1,5 +1,5 @@
-// A log of something that really happened: a process holds a key, saves, is killed, and this process
-// takes over, saves, hands on and ends. The store's events and both processes' reports.
+// A log of a real takeover: a process holds a key, saves, and is killed; this process takes over,
+// saves, hands on and ends. It has the store's events and both processes' reports.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

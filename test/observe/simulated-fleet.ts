@@ -1,4 +1,4 @@
-// A log of a fleet that was simulated: one holder's long life, holders that died, checkpoints.
+// A log of a simulated fleet: one long-lived holder, holders that died, checkpoints.
 
 import type { LeaseSettings } from '../../src/observe/advisor/model.ts';
 import type { LogEntry } from '../../src/observe/lease-log/entry.ts';
@@ -13,7 +13,7 @@ export const FLEET_WORLD: Omit<World, 'random'> = {
   pauseMs: exponential(400),
 };
 
-/** What the library does by itself when only the ttl is given. */
+/** The library's defaults for this ttl. */
 export function settingsFor(ttlMs: number): LeaseSettings {
   return {
     ttlMs,
@@ -83,7 +83,7 @@ function entry(plain: unknown): LogEntry {
   return plain as LogEntry;
 }
 
-/** One session that renews for hours, in which nothing happens but these pauses, and eight that died. */
+/** One session that renews for hours with only these pauses, and eight that died. */
 export function healthyLog(hours: number, pauses: readonly number[]): LogEntry[] {
   const session = 'healthy';
   const settings = { ...settingsFor(60_000), heartbeatMs: 5_000 };

@@ -1,6 +1,6 @@
-// A holder and its store as a handful of numbers, lived through step by step: heartbeats with jitter
-// and latency that may fail, pauses that stop everything, and the store's clock. It keeps the rules of
-// the heartbeat loop and none of the formulas of the advisor, which is what makes it a check of them.
+// A holder and its store as a handful of numbers, simulated step by step: heartbeats with jitter
+// and latency that may fail, pauses that stop everything, and the store's clock. It follows the
+// rules of the heartbeat loop without the advisor's formulas, so it can check them.
 
 import { authorityUnder, type LeaseSettings } from '../../src/observe/advisor/model.ts';
 import type { LogEntry } from '../../src/observe/lease-log/entry.ts';
@@ -69,7 +69,7 @@ export class SimulatedHolder {
     return { hours, ...lived, log: this.#log };
   }
 
-  /** Dies at a random moment, and says how long its key stays without a holder. */
+  /** Dies at a random moment, and returns how long its key stays without a holder. */
   die(delayMs: number): number {
     const { heartbeatMs } = this.#settings;
     const diesAt = this.#now + (3 + this.#world.random.next() * 20) * heartbeatMs;

@@ -1,5 +1,4 @@
-// Small logs, written by hand: each of the first kind has something in it that a store must not do, and
-// none of the second kind has.
+// Small handmade logs: each of the first kind has a violation, and none of the second kind has.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -45,7 +44,7 @@ const operation = (name: string, at: number, of: Plain): Plain => ({
   },
 });
 const saved = (number: number, seq: number): Plain => ({ seq, digest: `${number} ${seq}` });
-/** The last argument says when, or that and what else is special about it. */
+/** The last argument is the time, or an object with the time and special fields. */
 const save = (number: number, seq: number, of: number | (Plain & { at: number })): Plain => {
   const { at, ...special } = typeof of === 'number' ? { at: of } : of;
   const usual = { session: 'A', fence: fence(number), bytes: 1, saved: saved(number, seq) };
@@ -72,7 +71,7 @@ function verified(entries: readonly Plain[]) {
 }
 
 const BROKEN: Readonly<Record<string, readonly [ViolatedRule, readonly Plain[]]>> = {
-  'two holders were granted one fence, of which one is in the record': [
+  'two holders were granted one fence, and one of the grants is in the record': [
     'fence-reissued',
     [event(1, 0, acquired(1, 'B')), grant(1, -5_000, {}), grant(1, 0, { session: 'B' })],
   ],
@@ -84,7 +83,7 @@ const BROKEN: Readonly<Record<string, readonly [ViolatedRule, readonly Plain[]]>
     'fence-order',
     [grant(5, 0, {}), grant(3, 500_000, { session: 'B' })],
   ],
-  'a holder was told that a higher fence came before': [
+  'a holder’s predecessor has a higher fence': [
     'fence-order',
     [grant(3, 0, { predecessor: before(5) })],
   ],
@@ -92,7 +91,7 @@ const BROKEN: Readonly<Record<string, readonly [ViolatedRule, readonly Plain[]]>
     'grant-not-recorded',
     [event(1, 0, acquired(1, 'B')), event(2, 90_000, LATER), grant(7, 1_000, {})],
   ],
-  'the last checkpoint was lost, and nobody had asked to go back': [
+  'the last checkpoint was lost, without a request to go back': [
     'checkpoint-lineage',
     [
       ...[grant(1, 0, {}), save(1, 1, 1), save(1, 2, 2), save(1, 3, 3)],
@@ -140,11 +139,11 @@ const BROKEN: Readonly<Record<string, readonly [ViolatedRule, readonly Plain[]]>
     'foreign-write-accepted',
     [event(1, 0, acquired(1, 'A')), save(1, 1, { at: 1, session: 'MALLORY' })],
   ],
-  'a write was accepted for another key, by what holders were told': [
+  'a write was accepted for another key, by the holders’ reports': [
     'foreign-write-accepted',
     [grant(1, 0, {}), save(1, 1, { at: 1, key: 'other' })],
   ],
-  'a write was accepted under a fence that nobody was granted': [
+  'a write was accepted under a fence that was never granted': [
     'foreign-write-accepted',
     [event(1, 0, acquired(1, 'A')), event(2, 90_000, LATER), save(9, 1, 1)],
   ],
@@ -170,7 +169,7 @@ const SOUND: Readonly<Record<string, readonly Plain[]>> = {
     ...[grant(1, 0, {}), save(1, 1, 1)],
     grant(2, 9_000, { session: 'B', predecessor: before(1), ...restored(1, 4) }),
   ],
-  'one that kept no log went back in between': [
+  'a holder without a log went back in between': [
     ...[grant(1, 0, {}), save(1, 1, 1), save(1, 2, 2)],
     grant(3, 9_000, { session: 'B', predecessor: before(2), ...restored(1, 1) }),
   ],
@@ -191,12 +190,12 @@ for (const [name, entries] of Object.entries(SOUND)) {
   });
 }
 
-test('nothing at all is not clean', () => {
+test('an empty log is not clean', () => {
   assert.equal(verified([]).kind, 'empty');
   assert.equal(verified([{ kind: 'header', version: 1, at: T }]).kind, 'empty');
 });
 
-// Logs that a real store and the real recorder wrote.
+// Logs of a real store and the real recorder.
 
 let folder = '';
 
@@ -248,7 +247,7 @@ test('K-5: no alarm: going back twice', async () => {
   await assertClean([file]);
 });
 
-test('L-6: no alarm: a retired key that was forgotten after the retention is taken again', async () => {
+test('L-6: no alarm: a retired key that was forgotten after the retention is acquired again', async () => {
   const { clock, store, time, file } = makeWorld(1_000);
   const recorder = recordLeases({ file, ...time });
   recorder.recordEvents(store);
@@ -290,7 +289,7 @@ test('no alarm: rotated logs in any order, copies, and one file twice', async ()
   await assertClean([...files, ...files]);
 });
 
-test('no alarm: a recorder was away for longer than the retention, and the log says so', async () => {
+test('no alarm: a recorder was away for longer than the retention, and the log has that gap', async () => {
   const { clock, store, time, file } = makeWorld(1_000);
   await using first = recordLeases({ file, ...time });
   first.recordEvents(store);
@@ -312,7 +311,7 @@ async function forgetEvents(clock: ManualClock, store: KernelStore): Promise<voi
   await store.sessions.sweep({ limit: 100 });
 }
 
-test('no alarm: what one recorder missed and another has is not missing', async () => {
+test('no alarm: events that one recorder missed and another has are not missing', async () => {
   const { clock, store, time, file } = makeWorld(1_000);
   const first = recordLeases({ file, ...time });
   first.recordEvents(store);

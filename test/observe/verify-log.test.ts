@@ -1,4 +1,4 @@
-// A log of a real takeover is clean; each kind of violation, planted in it, is found where it is.
+// A log of a real takeover is clean. The verifier finds each planted violation at its place.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -38,7 +38,7 @@ test('the log of a real takeover between two processes is clean', async () => {
   assert.deepEqual(notes, []);
 });
 
-// Planting works on plain data: entries are copied and changed as a broken store would have them.
+// Planting works on plain data: it copies entries and changes them as a broken store would.
 type Plain = Record<string, unknown> & { place: { log: string; line: number } };
 type Plant = (log: Plain[]) => Plain;
 
@@ -48,7 +48,7 @@ function inner(entry: Plain): Record<string, unknown> {
 
 function find(log: readonly Plain[], fits: (inner: Record<string, unknown>) => boolean): Plain {
   const found = log.find((entry) => fits(inner(entry)));
-  assert.ok(found, 'the recorded log must have what the plant needs');
+  assert.ok(found, 'the recorded log must have the entry to change');
   return found;
 }
 
@@ -70,7 +70,7 @@ const isOperation = (operation: string, index: number) => {
   };
 };
 
-/** A copy of an entry, changed, under a line number of its own. */
+/** A changed copy of an entry, under its own line number. */
 function copy(log: Plain[], original: Plain, change: Record<string, unknown>): Plain {
   const planted = structuredClone(original);
   Object.assign(inner(planted), change);
@@ -197,7 +197,7 @@ function hasExit(each: Record<string, unknown>, exit: string): boolean {
 }
 
 for (const [rule, plant] of Object.entries(PLANTS)) {
-  test(`a planted violation of "${rule}" is found where it is`, () => {
+  test(`a planted violation of "${rule}" is found at its place`, () => {
     const log = structuredClone(entries) as unknown as Plain[];
     const planted = plant(log);
     const verified = verifyEntries(log as unknown as LocatedEntry[]);
@@ -216,13 +216,13 @@ for (const [rule, plant] of Object.entries(PLANTS)) {
   });
 }
 
-/** A plant that cannot be made without breaking another rule as well. */
+/** A violation that cannot be planted without breaking another rule as well. */
 const CONSEQUENCES: Readonly<Record<string, readonly ViolatedRule[]>> = {
   'overlapping-tenure': ['predecessor-chain'],
   'fence-reissued': ['overlapping-tenure'],
 };
 
-test('what is no lease log is said to be unreadable, with its line', async () => {
+test('a file that is not a lease log is unreadable, with its line', async () => {
   const file = join(folder, 'other.jsonl');
   await writeFile(file, '{"kind":"header","version":1,"at":1}\n{"level":30}\n');
   const verified = await verifyLeaseLogs([...logs, file]);
@@ -233,7 +233,7 @@ test('what is no lease log is said to be unreadable, with its line', async () =>
   );
 });
 
-test('what could not be checked is said', () => {
+test('the report lists the parts that could not be checked', () => {
   const reportsOnly = verifyEntries(entries.filter((entry) => entry.kind === 'report'));
   assert.match(reportsOnly.checked.notes.join(' '), /No events of the store/);
   const eventsOnly = verifyEntries(entries.filter((entry) => entry.kind === 'event'));

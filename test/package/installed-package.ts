@@ -17,7 +17,7 @@ export interface InstalledPackage {
   readonly project: string;
   /** The package as its users have it. */
   readonly folder: string;
-  /** Makes an optional peer available, taken from this checkout. */
+  /** Makes an optional peer available, from this checkout. */
   addPeer(name: string): Promise<void>;
   remove(): Promise<void>;
 }
@@ -50,7 +50,7 @@ async function installInto(project: string): Promise<Omit<InstalledPackage, 'rem
     await mkdir(dirname(target), { recursive: true });
     await symlink(join(ROOT, 'node_modules', name), target);
   };
-  // What the manifest does not declare stays out of reach, as for a user.
+  // Undeclared packages stay out of reach, as for a user.
   for (const name of Object.keys(manifest.dependencies ?? {})) {
     await link(name);
   }

@@ -58,7 +58,7 @@ test('the package holds no tests and no leftovers of source specifiers', () => {
   }
 });
 
-test('the package carries its license, and those of what the console is made of', () => {
+test('the package has its license, and those of the console’s dependencies', () => {
   const bundled = join(installed.folder, 'dist/console/licenses.txt');
   assert.match(readFileSync(bundled, 'utf8'), /react-dom[\s\S]*SIL OPEN FONT LICENSE/i);
   assert.ok(globSync('LICENSE', { cwd: installed.folder }).length === 1);
@@ -90,7 +90,7 @@ test('subpaths that need a peer import once it is there, and every subpath has t
   );
 });
 
-test('the package brings the console along, and its demo runs in processes of its own', async () => {
+test('the package contains the console, and its demo runs in separate processes', async () => {
   const main = join(installed.folder, 'dist/cli/main.js');
   const dev = startHoldfast(['dev', '--port', '0'], { main, cwd: installed.project });
   try {
@@ -106,7 +106,7 @@ test('the package brings the console along, and its demo runs in processes of it
   }
 });
 
-test('`holdfast init` makes a project whose test passes and whose types fit, once', async () => {
+test('`holdfast init` creates a project whose test passes and whose types check, once', async () => {
   const main = join(installed.folder, 'dist/cli/main.js');
   const cwd = installed.project;
   await runCommand(process.execPath, [main, 'init', 'shop'], { cwd });
@@ -121,7 +121,7 @@ test('`holdfast init` makes a project whose test passes and whose types fit, onc
   assert.deepEqual(Object.keys(devDependencies), ['@types/node', 'typescript']);
   assert.ok(Object.values(devDependencies).every((version) => /^\^\d/.test(version)));
   await runCommand(COMPILER, ['-p', '.'], { cwd: shop });
-  // It checks: a slip in a name is found before the code runs.
+  // The types check: they find a misspelt name before the code runs.
   await writeFile(join(shop, 'slip.ts'), SLIP);
   await assert.rejects(runCommand(COMPILER, ['-p', '.'], { cwd: shop }), /slip\.ts\(3,.* 'slep'/);
   await assert.rejects(
@@ -134,7 +134,7 @@ test('`holdfast init` makes a project whose test passes and whose types fit, onc
   );
 });
 
-test('the examples are there as JavaScript, find what they import, and run', async () => {
+test('the examples are shipped as JavaScript, find their imports, and run', async () => {
   const examples = join(installed.folder, 'dist/examples');
   const files = globSync('**/*.js', { cwd: examples });
   const sources = globSync('**/*.ts', { cwd: join(ROOT, 'examples') });
@@ -155,10 +155,7 @@ const SLIP = `import { pipeline } from 'holdfast';
 export const slip = pipeline({ name: 'slip', run: (ctx) => ctx.slep(1) });
 `;
 
-test(
-  'what the README says for a project of one’s own runs as it is there, out of a checkout',
-  runReadme,
-);
+test('the README’s steps for your own project run as written, from a checkout', runReadme);
 
 async function runReadme(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-init-'));
@@ -174,7 +171,7 @@ async function runReadme(): Promise<void> {
     assert.match(dependencies['holdfast'] ?? '', /^file:holdfast-[\d.]+\.tgz$/);
     await keepVersions(shop);
     await runCommand('npm', ['install', '--prefer-offline', '--no-audit'], { cwd: shop });
-    // This Node, whatever the one of the machine is.
+    // This Node, not the machine's own.
     const PATH = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`;
     const env = { ...withoutTestContext(), PATH };
     assert.match(await runCommand('npm', ['test'], { cwd: shop, env }), /pass 1\n\S* ?fail 0/);
@@ -182,7 +179,7 @@ async function runReadme(): Promise<void> {
     await runCommand('npm', ['run', 'check'], { cwd: shop, env });
     await worksByItself(shop, scripts['dev'] ?? '');
     await endsWithNpm(shop, env);
-    // And what came from a tarball says so to the next.
+    // A project from a tarball depends on the tarball.
     await runCommand('npx', ['--no-install', 'holdfast', 'init', '../other'], { cwd: shop, env });
     const other = manifestIn(join(folder, 'other')).dependencies['holdfast'] ?? '';
     assert.match(other, /^file:\.\.\/shop\/holdfast-[\d.]+\.tgz$/);
@@ -201,10 +198,10 @@ function manifestIn(folder: string): ProjectManifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-/** What the new project has as its own development dependencies, with what those need. */
+/** The new project's development dependencies, with their own dependencies. */
 const CHECKERS = /^node_modules\/(@types\/node|undici-types|typescript|@typescript\/[^/]+)$/;
 
-/** As this checkout has them, which npm has by now: nothing is fetched for it. */
+/** From this checkout, whose packages npm has in its cache: nothing is fetched. */
 async function keepVersions(folder: string): Promise<void> {
   const { packages, ...lock } = JSON.parse(
     readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
@@ -217,7 +214,7 @@ async function keepVersions(folder: string): Promise<void> {
   await writeFile(join(folder, 'package-lock.json'), text);
 }
 
-/** `npm run dev`, with a port of its own, takes an order and begins with it. */
+/** `npm run dev`, with its own port, takes an order and begins with it. */
 async function worksByItself(shop: string, script: string): Promise<void> {
   const main = join(shop, 'node_modules/holdfast/dist/cli/main.js');
   const [, ...words] = script.split(' ');
@@ -239,7 +236,7 @@ async function worksByItself(shop: string, script: string): Promise<void> {
   }
 }
 
-/** npm gives SIGTERM to its shell, which does not pass it on; nohup's shell is not npm's. */
+/** npm sends SIGTERM to its shell, which does not pass it on; nohup's shell is not npm's. */
 async function endsWithNpm(shop: string, env: NodeJS.ProcessEnv): Promise<void> {
   const main = join(shop, 'node_modules/holdfast/dist/cli/main.js');
   const server = startHoldfast(['serve', '--port', '0', '--auth', 'off'], { main, cwd: shop });
@@ -265,7 +262,7 @@ async function endsWithNpm(shop: string, env: NodeJS.ProcessEnv): Promise<void> 
 }
 
 /** A test runner inside a test would report to the one around it. */
-/** What whoever runs the tests has set is nothing that a user has. */
+/** A user does not have the settings of the person who runs the tests. */
 function withoutTestContext(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('HOLDFAST_') && name !== 'NODE_TEST_CONTEXT',

@@ -1,4 +1,4 @@
-// A connection that breaks while nobody waits for an answer on it.
+// A connection that breaks while no query waits on it.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -20,11 +20,11 @@ async function endConnection(url: string, pid: number): Promise<void> {
   await admin.end();
 }
 
-test('a connection that breaks between two statements of a transaction fails that and nothing else', {}, async (t) => {
+test('a connection that breaks between two statements of a transaction fails only that transaction', {}, async (t) => {
   const { url, release } = await postgresForTests();
   const pool = poolOf({ url, connectionsMax: 1 }, await loadDriver());
   t.after(async () => {
-    // Not awaited: when this fails a connection is out for ever.
+    // Not awaited: if this fails, a connection is out for ever.
     void pool.end();
     await release();
   });
@@ -33,7 +33,7 @@ test('a connection that breaks between two statements of a transaction fails tha
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     const ended = new Promise((resolve) => client.once('end', resolve));
     await endConnection(url, rows[0]?.pid ?? 0);
-    // Here nobody waits for the server; what it says then would end the process.
+    // No query waits for the server here; an unhandled error would end the process.
     await ended;
     return { keep: true, result: undefined };
   });
@@ -54,7 +54,10 @@ const LET_IN = message('R', Buffer.alloc(4));
 const READY = message('Z', Buffer.from('I'));
 const ENDED = message('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0'));
 
-/** A server that shuts down while it lets somebody in: that it did and that it ended come in one packet. */
+/**
+ * A server that shuts down while it accepts a client: the login and the shutdown come in one
+ * packet.
+ */
 async function leavingServer(): Promise<Server> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -68,21 +71,21 @@ async function leavingServer(): Promise<Server> {
 const WAYS: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
   'a store': (url) => openPostgresStore({ url }),
   'a store, past the pooler': (url) => openPostgresStore({ url, pooler: false, prepare: true }),
-  'a store for a move': (url) => openPostgresForExport({ url }),
+  'a store for export': (url) => openPostgresForExport({ url }),
   doctor: (url) => inspectPostgresStore({ url }),
-  'who listens': async (url) => {
+  'a listener': async (url) => {
     const client = await connectDirectly({ url }, await loadDriver());
     await client.query('listen hf');
   },
 };
 
 for (const [who, open] of Object.entries(WAYS)) {
-  test(`a server that leaves as it lets ${who} in fails that and ends no process`, async () => {
+  test(`a server that shuts down as ${who} connects fails that connection and ends no process`, async () => {
     const server = await leavingServer();
     const { port } = server.address() as AddressInfo;
     try {
       await assert.rejects(open(`postgres://postgres@127.0.0.1:${port}/app`), (error) => {
-        assert.ok(who === 'who listens' || error instanceof Fault, String(error));
+        assert.ok(who === 'a listener' || error instanceof Fault, String(error));
         return true;
       });
     } finally {

@@ -68,7 +68,7 @@ test('X-90: a claim reads no more beside the dead sessions of another project', 
     await endSessionOf(store, eve);
   }
   const beside = await claimed();
-  assert.equal(beside.takesOver, false, 'what another project left is not looked for');
+  assert.equal(beside.takesOver, false, 'lost executions of another project are not looked for');
   assert.ok(
     beside.blocks < before.blocks + 2 * DEAD,
     `${beside.blocks} blocks, ${before.blocks} without those sessions`,

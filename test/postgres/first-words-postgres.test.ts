@@ -1,4 +1,4 @@
-// What somebody reads who has the URL wrong: known not done, and what to look at.
+// The errors for a wrong URL: known not done, and what to check.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -15,7 +15,7 @@ test('a host that does not exist is "cannot be reached", never "may have been do
   });
 });
 
-test('a database or a role that does not exist is named as what it is', async () => {
+test('a database or role that does not exist is named in the error', async () => {
   const { url } = await database;
   const elsewhere = new URL(url);
   elsewhere.pathname = '/no_such_database';

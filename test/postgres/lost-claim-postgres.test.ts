@@ -19,9 +19,9 @@ import { postgresForTests } from '../services/postgres.ts';
 
 interface Proxy {
   readonly url: string;
-  /** What the server says does not arrive any more; what it is asked does. */
+  /** Messages of the server no longer arrive; those to the server do. */
   mute(): void;
-  /** Connections are cut, and new ones as soon as they are made. */
+  /** Cuts connections, and new ones as soon as they open. */
   cut(): void;
   restore(): void;
   close(): Promise<void>;
@@ -76,7 +76,7 @@ async function proxyFor(url: string): Promise<Proxy> {
   };
 }
 
-test('X-25: what was claimed over a connection that broke is answered to the next claim of its session', {}, async (t) => {
+test('X-25: executions claimed over a connection that broke are returned to their session’s next claim', {}, async (t) => {
   const { url, release } = await postgresForTests();
   const proxy = await proxyFor(url);
   const direct = await openPostgresStore({ url });
@@ -98,7 +98,7 @@ test('X-25: what was claimed over a connection that broke is answered to the nex
   proxy.mute();
   const lost = assert.rejects(store.executions.claim(claiming(ann)), OutcomeUnknown);
   while ((await mustRead(direct, id)).status !== 'running') {
-    // It is done by a server that does not wait for us.
+    // The server does it without waiting for us.
   }
   proxy.cut();
   await lost;

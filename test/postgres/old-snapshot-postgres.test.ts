@@ -1,4 +1,5 @@
-// While another transaction holds an old snapshot, PostgreSQL keeps the index entries of all that was claimed since.
+// While another transaction holds an old snapshot, PostgreSQL keeps the index entries of all
+// executions claimed since.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -20,7 +21,7 @@ import { postgresForTests } from '../services/postgres.ts';
 
 const WORK = pipeline({ name: 'work', run: () => undefined });
 
-/** More than are needed for a snapshot to be old. */
+/** More than an old snapshot needs. */
 const PASS_BY =
   'do $$ begin for n in 1..120 loop perform pg_current_xact_id(); commit; end loop; end $$';
 
@@ -46,7 +47,7 @@ async function open(t: TestContext) {
   );
   const session = await openSession({ store, owner: 'ann', ttlMs: 3_600_000 });
   const holder = new pg.Client(url);
-  // The server ends what is left of its connections.
+  // The server ends the remaining connections.
   pool.on('error', () => undefined);
   holder.on('error', () => undefined);
   await holder.connect();
@@ -87,7 +88,7 @@ async function finishAll(
   await Promise.all(finishes);
 }
 
-test('X-11, X-62: what becomes ready with an earlier time is found by the next claim of the whole', async (t) => {
+test('X-11, X-62: an execution that becomes ready with an earlier time is found by the next full claim', async (t) => {
   const { holdfast, pool, claim, clock, holdSnapshot } = await open(t);
   const early = await holdfast.submit(WORK, null);
   await holdfast.pause(early.id);
@@ -95,7 +96,7 @@ test('X-11, X-62: what becomes ready with an earlier time is found by the next c
   const later = await Promise.all(Array.from({ length: 5 }, () => holdfast.submit(WORK, null)));
   await holdSnapshot();
   clock.stepMs = 30;
-  await claim(1); // slow, so a snapshot is looked for
+  await claim(1); // slow, so the claim looks for a snapshot
   await claim(1); // remembers where it began
   clock.stepMs = 0;
   await holdfast.resume(early.id);
@@ -112,7 +113,7 @@ test('X-11, X-62: what becomes ready with an earlier time is found by the next c
   );
 });
 
-test('a claim that remembers reads as much as if nothing had been claimed before', async (t) => {
+test('a claim that starts at a known floor reads no more than on a fresh table', async (t) => {
   const { holdfast, session, pool, database, executions, claim, holdSnapshot } = await open(t);
   const submit = async () => {
     await Promise.all(Array.from({ length: 200 }, () => holdfast.submit(WORK, null)));

@@ -1,6 +1,6 @@
-// The planner makes a plan once for each connection and keeps it, also when an empty table has grown to millions of
-// rows. So every statement is explained with statistics of empty, small and huge tables, and none of its plans may
-// read a table or an index from end to end.
+// The planner makes a plan once for each connection and keeps it, even after an empty table has
+// grown to millions of rows. So the test explains every statement with statistics of empty, small
+// and huge tables. No plan may read a table or an index from end to end.
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -13,7 +13,10 @@ import { postgresForTests } from '../services/postgres.ts';
 
 const FOLDER = join(import.meta.dirname, '../../src/store/postgres');
 
-/** Read a whole index by design: they act on all sessions, are lists for people, or run once in a while in pieces. */
+/**
+ * Statements that read a whole index by design: they act on all sessions, are lists for people, or
+ * run once in a while in pieces.
+ */
 const NOT_HOT: readonly string[] = [
   ...['../sql/archived.ts', '../sql/census.ts', '../sql/dead-letters.ts'],
   ...['../sql/reconcile.ts', '../sql/remove.ts'],
@@ -24,11 +27,11 @@ const NOT_HOT: readonly string[] = [
 
 interface Made {
   readonly text: string;
-  /** Which modules made it, the last one first. */
+  /** The modules that created it, the last one first. */
   readonly by: readonly string[];
 }
 
-/** Where statements are made: for PostgreSQL alone, and for both SQL stores. */
+/** The folders with statements: for PostgreSQL alone, and for both SQL stores. */
 const HOOKS = [
   {
     file: 'database.ts',
@@ -45,7 +48,7 @@ const HOOKS = [
   },
 ] as const;
 
-/** Every statement that the modules of the store make when they are loaded. */
+/** Every statement that the modules of the store create when they are loaded. */
 async function loadStatements(): Promise<readonly Made[]> {
   const made = new Map<string, Made>();
   const record = (text: string): void => {
@@ -81,20 +84,23 @@ interface Plan {
   readonly Plans?: readonly Plan[];
 }
 
-/** Have few entries however long the store has run: what workers carry now, and what people asked of executions. */
+/**
+ * Tables with few rows however long the store has run: executions that workers carry now, and
+ * pending requests of people.
+ */
 const SMALL_INDEXES = ['execution_running', 'inbox_asked'];
 
 /** Nodes that pass rows on one by one, so that a limit above them stops the scan below. */
 const STREAMING = ['LockRows', 'Nested Loop', 'Result', 'Subquery Scan'];
 
-/** Only first entries are read: below a limit, or by an `exists`. */
+/** The scan reads only first entries: below a limit, or by an `exists`. */
 function isLimited(plan: Plan, above: readonly string[]): boolean {
   const stops = above.findLast((kind) => !STREAMING.includes(kind));
   const isFirst = stops === 'Limit' || plan['Parent Relationship'] === 'InitPlan';
   return plan.Filter === undefined && isFirst;
 }
 
-/** Scans that read more than an index condition on a leading column, or a limit, lets them. */
+/** Scans that read more than an index condition on a leading column, or a limit, allows. */
 function wholeScans(
   plan: Plan,
   leading: ReadonlyMap<string, string>,
@@ -113,7 +119,7 @@ function wholeScans(
   return [`${kind} of ${plan['Relation Name']} ${index} ${plan.Filter ?? ''}`.trim(), ...below];
 }
 
-/** By index: its first column. Sequences are listed too. */
+/** The first column of each index. Sequences are listed too. */
 const LEADING = `
   select c.relname as index, pg_get_indexdef(c.oid, 1, true) as column
     from pg_class c
@@ -121,7 +127,7 @@ const LEADING = `
    union all
   select 'sequence ' || c.relname, '' from pg_class c where c.relnamespace = 'hf'::regnamespace and c.relkind = 'S'`;
 
-/** One row for each table: the planner asks the file how many pages there are. */
+/** One row for each table, since the planner asks the file how many pages there are. */
 const FILL = `
   do $$
   declare made text;

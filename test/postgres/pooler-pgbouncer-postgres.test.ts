@@ -1,4 +1,4 @@
-// A real pooler in transaction mode: what it cannot do is found out and done without.
+// A real pooler in transaction mode: the store detects its limits and works without those features.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -14,13 +14,13 @@ import { postgresForTests } from '../services/postgres.ts';
 const database = postgresForTests();
 after(async () => (await database).release());
 
-/** It refuses what it does not know of a connection's start, or was told to pass over it. */
+/** It refuses unknown startup parameters, or was configured to ignore them. */
 const POOLERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'that refuses settings': {},
   'that passes over settings': { ignore_startup_parameters: 'options,statement_timeout' },
 };
 
-/** Enough at once that connections change hands. */
+/** Enough at once that clients share connections. */
 async function writeThrough(options: PostgresStoreOptions): Promise<string | undefined> {
   const store = await openPostgresStore(options);
   try {
@@ -49,7 +49,7 @@ for (const [which, settings] of Object.entries(POOLERS)) {
       schema,
     });
 
-    test('is found out: stores that share it work, and know that they must poll', async () => {
+    test('is detected: stores that share it work, and know that they must poll', async () => {
       const options = await through();
       const both = [writeThrough(options), writeThrough({ ...options, schema: `${schema}_b` })];
       assert.deepEqual(await Promise.all(both), ['this-process', 'this-process']);
@@ -58,17 +58,17 @@ for (const [which, settings] of Object.entries(POOLERS)) {
       assert.equal(await writeThrough({ ...options, pooler: true }), 'this-process');
     });
 
-    test('is told by doctor, with what is done without', async () => {
+    test('is reported by doctor, with the features that it disables', async () => {
       const report = await inspectPostgresStore(await through());
       const { found, change } = report.facts.find(({ name }) => name === 'pooler') ?? {};
       assert.match(found ?? '', /^there is one; prepared statements: .*tracked.*by polling only$/);
       assert.equal(change, undefined);
     });
 
-    test('has our settings in every transaction, also those of one statement', async () => {
+    test('has our settings in every transaction, also in those of one statement', async () => {
       const set = `current_setting('jit') || current_setting('plan_cache_mode') || current_setting('statement_timeout')`;
       const isSet = `${set} = 'offforce_generic_plan9s'`;
-      // A statement that asks for the time without them is an error.
+      // A statement that reads the time without them is an error.
       const nowSql = `(${STORE_NOW_SQL} / (${isSet})::integer)`;
       const options = { ...(await through()), schema: `${schema}_set`, statementTimeoutMs: 9_000 };
       const store = await openPostgresStore({ ...options, nowSql });
@@ -86,7 +86,7 @@ for (const [which, settings] of Object.entries(POOLERS)) {
       }
     });
 
-    test('keeps no setting of ours for whoever gets the connection next', async () => {
+    test('keeps none of our settings for the next user of a connection', async () => {
       const { url } = await through();
       const client = new pg.Client({ connectionString: url });
       await client.connect();
@@ -97,7 +97,7 @@ for (const [which, settings] of Object.entries(POOLERS)) {
   });
 }
 
-test('a server without a pooler is told apart', async () => {
+test('a server without a pooler is recognised', async () => {
   const { url } = await database;
   const options = { url, schema: 'direct' };
   assert.equal(await writeThrough(options), 'all-processes');

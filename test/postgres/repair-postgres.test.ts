@@ -1,5 +1,5 @@
-// What group commit must not change of dead letters and re-drives on PostgreSQL, and what only its texts
-// cannot hold.
+// Dead letters and re-drives on PostgreSQL under group commit, and texts that only PostgreSQL
+// cannot store.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -41,7 +41,7 @@ after(async () => {
   await database?.release();
 });
 
-test('Y-10: ends that go together leave a dead letter each, or none', async () => {
+test('Y-10: each failed one of several ends in one commit leaves a dead letter', async () => {
   const ann = await worker(store);
   for (let n = 0; n < 9; n += 1) await mustSubmit(store);
   const claims = await claimAll(store, ann);
@@ -60,7 +60,7 @@ test('Y-10: ends that go together leave a dead letter each, or none', async () =
   assert.deepEqual(codes, wanted);
 });
 
-test('Y-10: an error whose text has a NUL ends its execution all the same', async () => {
+test('Y-10: an error with a NUL in its text still ends its execution', async () => {
   const ann = await worker(store);
   for (const leavesAwaits of [false, true]) {
     const held = await running(store, ann);
@@ -76,7 +76,7 @@ test('Y-10: an error whose text has a NUL ends its execution all the same', asyn
   }
 });
 
-test('Y-20, Y-21, Y-23: re-drives that go together are answered each for itself', {}, async () => {
+test('Y-20, Y-21, Y-23: re-drives in one commit each get their own answer', {}, async () => {
   const ann = await worker(store);
   const job = nextId();
   const old: ExecutionId[] = [];

@@ -1,4 +1,4 @@
-// What the PostgreSQL store makes of the server it is given: its settings, its restarts, its rights.
+// The PostgreSQL store and its server: settings, restarts, rights.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -46,13 +46,13 @@ async function asRoot(sql: string): Promise<void> {
   await client.end();
 }
 
-test('T-3: grants wait for the disk although the server says they need not', async () => {
+test('T-3: grants wait for the disk although the server’s setting does not require it', async () => {
   const store = await openPostgresStore({ url: server.url, schema: 'commit_off' });
   assert.match(store.durability, /^process and machine crashes .*synchronous_commit on/);
   await store.close();
 });
 
-test('T-3: behind a pooler, where a connection cannot be asked to wait, each transaction is', async () => {
+test('T-3: behind a pooler each transaction waits for the disk, since a connection’s setting is lost', async () => {
   const store = await openPostgresStore({ url: server.url, schema: 'commit_off', pooler: true });
   assert.match(store.durability, /^process and machine crashes .*synchronous_commit on/);
   await store.close();
@@ -80,7 +80,7 @@ test('T-4, S-2: a holder whose grant a failover took back learns of it with its 
   const session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
   const [lost, kept] = [await session.acquire(KEY), await session.acquire('invoice/2')];
   assert.ok(lost.kind === 'acquired' && kept.kind === 'acquired');
-  // As on a standby that had not received the last grant.
+  // Like a standby that had not received the last grant.
   await asRoot(`delete from forgotten.lease where key = '${KEY}'`);
   await asRoot("update forgotten.meta set timeline = timeline - 1, started_at = 'epoch'");
   assert.ok((await fenceOf(store)) > lost.lease.fence);
@@ -91,14 +91,14 @@ test('T-4, S-2: a holder whose grant a failover took back learns of it with its 
   await store.close();
 });
 
-/** The server is gone, and a standby takes over that had received nothing after the call of this. */
+/** The server is gone, and a standby takes over that received nothing after this call. */
 async function standBy(): Promise<() => Promise<void>> {
   const { dataDirectory } = server;
   const standby = `${dataDirectory}-standby`;
   const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to]);
   await server.restart('fast', async () => {
     await copy(dataDirectory, standby);
-    // It ends its recovery as any standby does that is promoted: on a timeline of its own.
+    // It ends its recovery as any promoted standby does: on its own timeline.
     await copy(join(standby, 'PG_VERSION'), join(standby, 'recovery.signal'));
     await appendFile(join(standby, 'postgresql.auto.conf'), "restore_command = 'false'\n");
   });
@@ -109,7 +109,7 @@ async function standBy(): Promise<() => Promise<void>> {
     });
 }
 
-test('T-4, E-4: in a quiet store a holder learns of a failover, and a forgotten release is done again', async (t) => {
+test('T-4, E-4: in a quiet store a holder learns of a failover, and a forgotten release is repeated', async (t) => {
   const store = await openPostgresStore({ url: server.url, schema: 'quiet' });
   t.after(() => store.close());
   await using ann = await openSession({ store, owner: 'ann', ttlMs: 6_000 });
@@ -145,7 +145,7 @@ test('an ordinary role that owns its schema is enough', async () => {
   await store.close();
 });
 
-test('a schema that a newer build has migrated is refused, with what to do', async () => {
+test('a schema that a newer build has migrated is refused, with the fix', async () => {
   const options = { url: server.url, schema: 'newer' };
   await (await openPostgresStore(options)).close();
   await asRoot(

@@ -1,4 +1,4 @@
-// A submit in a transaction of the user's own: both are there, or neither.
+// A submit in a transaction of the user: both are stored, or neither.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -11,7 +11,7 @@ import { postgresForTests } from '../services/postgres.ts';
 
 const { url, release } = await postgresForTests();
 const pool = new Pool({ connectionString: url });
-// A connection that is still closing when the database goes says so.
+// A connection that is still closing when the database is dropped reports an error.
 pool.on('connect', (client) => client.on('error', () => undefined));
 const store = await openPostgresStore({ url });
 const holdfast = new Holdfast({ store });
@@ -25,7 +25,7 @@ after(async () => {
   await release();
 });
 
-/** In a transaction that buys `n`, too. */
+/** In a transaction that also buys `n`. */
 async function within<Result>(
   n: number,
   end: 'commit' | 'rollback',
@@ -46,10 +46,10 @@ async function within<Result>(
 const isBought = async (n: number): Promise<boolean> =>
   (await pool.query('select from bought where n = $1', [n])).rowCount === 1;
 
-test('X-10, X-59: what is submitted with a client is there when its transaction commits, and runs', async () => {
+test('X-10, X-59: an execution submitted with a client is there once its transaction commits, and runs', async () => {
   const handle = await within(1, 'commit', async (client) => {
     const inside = await holdfast.submit(order, 1, { client, key: 'one' });
-    assert.equal(await holdfast.read(inside.id), undefined, 'nobody else sees it yet');
+    assert.equal(await holdfast.read(inside.id), undefined, 'no other connection sees it yet');
     return inside;
   });
   assert.deepEqual([await isBought(1), handle.existing], [true, false]);
@@ -58,7 +58,7 @@ test('X-10, X-59: what is submitted with a client is there when its transaction 
   await worker.stop();
 });
 
-test('X-10, X-59: what is rolled back was never submitted, and its key is free', async () => {
+test('X-10, X-59: a submit that is rolled back leaves nothing, and its key is free', async () => {
   const { id } = await within(2, 'rollback', (client) =>
     holdfast.submit(order, 2, { client, key: 'two' }),
   );
@@ -78,7 +78,7 @@ test('X-10: the same key and intent is the same execution, another intent is ref
   assert.equal(await isBought(3), true);
 });
 
-test('X-10: who loses a race for a key finds the winner, in a transaction that goes on', async () => {
+test('X-10: the loser of a race for a key gets the winner, in a transaction that goes on', async () => {
   const first = await pool.connect();
   await first.query('begin');
   const winner = await holdfast.submit(order, 4, { client: first, key: 'four' });
@@ -93,7 +93,7 @@ test('X-10: who loses a race for a key finds the winner, in a transaction that g
   assert.deepEqual([loser.id, loser.existing, await isBought(4)], [winner.id, true, true]);
 });
 
-test('a client without a transaction, what is none, and a store that has none are refused', async () => {
+test('a client without a transaction, an invalid client, and a store without transactions are refused', async () => {
   const client = await pool.connect();
   const none = /client has no open transaction\. Nothing was submitted/;
   await assert.rejects(holdfast.submit(order, 5, { client }), none);

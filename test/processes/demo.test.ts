@@ -27,7 +27,7 @@ const PRINTED: readonly RegExp[] = [
   /Read next: README\.md, then docs\/spec\/lease\.md/,
 ];
 
-test('P1: `npm run demo` tells the story of a frozen worker, with and without the check, and it comes out as told', async () => {
+test('P1: `npm run demo` plays a frozen worker with and without the check, and prints the expected story', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-demo-'));
   const { FORCE_COLOR: _, ...env } = process.env;
   const demo = spawn(process.execPath, [MAIN], {

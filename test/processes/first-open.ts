@@ -10,13 +10,13 @@ export function registerFirstOpen(backend: Backend): void {
   describe(`the first opening of a store on ${backend.name}`, () => {
     after(() => backend.end());
 
-    test(`T-2: ${NEWCOMERS} processes that open a brand-new store at once all succeed, each with a fence of its own`, () =>
+    test(`T-2: ${NEWCOMERS} processes that open a new store at once all succeed, each with its own fence`, () =>
       openAtOnce(backend));
   });
 }
 
 async function openAtOnce(backend: Backend): Promise<void> {
-  // No stage here: it would open the store before they do.
+  // Without a stage, which would open the store before they do.
   const newcomers = Array.from(
     { length: NEWCOMERS },
     () => new Child<NewcomerApi>('children/newcomer.ts'),

@@ -11,7 +11,7 @@ import { type Oracle, Stage } from './stage/stage.ts';
 import { until } from './stage/until.ts';
 
 const TTL_MS = 1_500;
-/** P4: an owner that stopped is replaced within this long. */
+/** P4: the time limit for replacing a stopped owner. */
 const RECOVERY_MS_MAX = recoveryBoundMs(TTL_MS);
 const KEY = 'the-ledger';
 
@@ -19,13 +19,13 @@ export function registerFreeze(backend: Backend): void {
   describe(`SIGSTOP of the holder on ${backend.name}`, () => {
     after(() => backend.end());
 
-    test('P1, P4, C-5: a frozen holder is replaced; when it wakes, its first line finds out, and store and resource refuse it', () =>
+    test('P1, P4, C-5: a frozen holder is replaced; when it wakes it notices, and store and resource refuse it', () =>
       refuseTheLateWriter(backend));
 
-    test('control: without the check at the resource, the same late write is a violation of P1', () =>
+    test('control: without the check at the resource, the same late write violates P1', () =>
       violateWithoutCheck(backend));
 
-    test('G-3: frozen into the grace but not past it, the same term goes on and nobody took over', () =>
+    test('G-3: a holder that was frozen into the grace but not past it keeps its term', () =>
       rejoinWithinGrace(backend));
   });
 }
@@ -35,7 +35,7 @@ interface Scene {
   readonly standby: Child<WorkerApi>;
   readonly first: Taken;
   readonly second: Taken;
-  /** Wakes the old holder. The answer: what its `assertHeld` did first of all. */
+  /** Wakes the old holder. Returns the result of its first `assertHeld`. */
   readonly thaw: () => Promise<unknown>;
   readonly recoveredInMs: number;
 }
@@ -92,7 +92,7 @@ async function refuseTheLateWriter(backend: Backend): Promise<void> {
   );
 }
 
-/** T-6, K-4, L-4: past the library's own checks, each of these is refused by the store. */
+/** T-6, K-4, L-4: bypassing the library's checks, the store refuses each of these. */
 async function assertRefusedAtStore(old: Child<WorkerApi>): Promise<void> {
   const superseded = { kind: 'refused', why: 'superseded' };
   const checkpoint = { key: KEY, seq: 2, text: 'late' };
@@ -147,7 +147,7 @@ async function rejoinWithinGrace(backend: Backend): Promise<void> {
   assert.deepEqual(outOfOrder(await oracle.records()), []);
 }
 
-/** With a heartbeat just before. */
+/** Freezes the holder right after a heartbeat. */
 async function freeze(stage: Stage, old: Child<WorkerApi>): Promise<Scene['thaw']> {
   const thawed = stage.file('thawed');
   assert.equal((await old.call('heartbeat', null)).kind, 'alive');

@@ -1,5 +1,5 @@
-// Processes that each hold a key of their own through whatever happens to the store, and what must be so
-// of all that they were told.
+// Processes that each hold their own key through every outage of the store, and the rules for the
+// answers they got.
 
 import assert from 'node:assert/strict';
 import { parseLeaseKey } from '../../src/index.ts';
@@ -8,7 +8,7 @@ import type { HolderReport, SteadfastApi } from './children/steadfast.ts';
 import type { Stage } from './stage/stage.ts';
 import { until } from './stage/until.ts';
 
-/** A holder and everything it has told, in order. */
+/** A holder and everything it has reported, in order. */
 export interface Holder {
   readonly key: string;
   readonly fence: number;
@@ -23,7 +23,7 @@ export async function hold(stage: Stage, key: string, ttlMs: number): Promise<Ho
   return { key, fence, reports };
 }
 
-/** Waits until every holder has been told "saved" so many more times, or one has lost its lease. */
+/** Waits until every holder has got "saved" that many more times, or one has lost its lease. */
 export async function allSaved(holders: readonly Holder[], times: number): Promise<void> {
   const goals = holders.map((holder) => savesOf(holder).length + times);
   await until('every holder has saved again', () => {

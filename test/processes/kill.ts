@@ -21,13 +21,13 @@ export function registerKill(backend: Backend): void {
   describe(`SIGKILL between commit and reply on ${backend.name}`, () => {
     after(() => backend.end());
 
-    test('P3, A-3: an acquire whose answer was lost is answered again with the same term', () =>
+    test('P3, A-3: an acquire whose answer was lost returns the same term when repeated', () =>
       loseAcquire(backend));
 
     test('P3, K-2: a checkpoint whose answer was lost is stored, and its repetition is a replay', () =>
       loseCheckpoint(backend));
 
-    test('P3, K-6: an intent whose answer was lost is open, and its successor is told', () =>
+    test('P3, K-6: an intent whose answer was lost is open, and the successor gets it', () =>
       loseIntent(backend));
 
     test('P3, L-2: a release whose answer was lost has happened, and the successor enters at once', () =>
@@ -36,12 +36,12 @@ export function registerKill(backend: Backend): void {
     test('P3, L-2: the end of a session whose answer was lost has happened, once', () =>
       loseEndOfSession(backend));
 
-    test('P3: of checkpoints in a row, killed at any moment, every acknowledged one is there', () =>
+    test('P3: every acknowledged checkpoint survives a kill at any moment', () =>
       killWhileSaving(backend));
   });
 }
 
-/** A session, the process that will die in it, and one that stands by to ask again. */
+/** A session, the process that will die in it, and one that stands by to repeat the call. */
 interface Scene {
   readonly victim: Child<PortClientApi>;
   readonly survivor: Child<PortClientApi>;

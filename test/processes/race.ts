@@ -45,7 +45,7 @@ function partOf({ rounds, roundsMin, withinMs, wait }: Race, part: number): Race
 
 async function run(backend: Backend, race: Race): Promise<void> {
   await using stage = await Stage.on(backend);
-  // It takes everything that comes: what is out of order shows in its records.
+  // It accepts every write; its records show writes out of order.
   const oracle = await stage.oracle('unchecked');
   const rounds = await play(stage, oracle, race);
   assert.ok(rounds >= race.roundsMin);
@@ -53,7 +53,7 @@ async function run(backend: Backend, race: Race): Promise<void> {
   const records = await oracle.records();
   assert.equal(records.length, 2 * rounds, 'every effect of every round arrived');
   assert.deepEqual(outOfOrder(records), [], 'P1: no effect after one with a higher fence');
-  assert.deepEqual(overlaps(records), [], 'P2: nobody acted inside the round of another');
+  assert.deepEqual(overlaps(records), [], 'P2: no process acted inside the round of another');
   assert.deepEqual(sharedFences(records), [], 'T-3: no fence had two winners');
   const entered = records.filter((record) => record.effect === 'enter');
   assert.equal(new Set(entered.map((record) => record.fence)).size, rounds, 'one round per fence');
@@ -65,7 +65,7 @@ async function run(backend: Backend, race: Race): Promise<void> {
   assert.equal(record?.checkpoint?.seq, rounds);
 }
 
-/** Answers how many rounds there were. */
+/** Returns how many rounds there were. */
 async function play(stage: Stage, oracle: Oracle, race: Race): Promise<number> {
   const contest: Contest = {
     store: stage.address,
@@ -83,7 +83,7 @@ async function play(stage: Stage, oracle: Oracle, race: Race): Promise<number> {
     contenders.map((contender) => contender.call('contend', contest, 10 * race.withinMs)),
   );
   const refusals = played.reduce((sum, one) => sum + one.refusals, 0);
-  if (!race.wait) assert.ok(refusals > 0, 'nobody was ever in the way: that was no race');
+  if (!race.wait) assert.ok(refusals > 0, 'no acquire was refused: that was not a race');
   return played.reduce((sum, one) => sum + one.rounds, 0);
 }
 

@@ -9,9 +9,9 @@ import { Stage } from './stage/stage.ts';
 import { until } from './stage/until.ts';
 
 const TTL_MS = 1_500;
-/** P4: what a dead owner had is owned again within this long. */
+/** P4: the time limit for an owner after a dead one. */
 const RECOVERY_MS_MAX = recoveryBoundMs(TTL_MS);
-/** So long that a test which waited for it would be cut off. */
+/** So long that a test which waited for it would exceed its time limit. */
 const NEVER_MS = 600_000;
 const KEYS = ['north', 'east', 'south', 'west', 'centre'];
 
@@ -19,10 +19,11 @@ export function registerRecovery(backend: Backend): void {
   describe(`the end of an owner on ${backend.name}`, () => {
     after(() => backend.end());
 
-    test('P4: all leases of a killed process are owned again within TTL + 2 s by those who wait', () =>
+    test('P4: all leases of a killed process are owned again within TTL + 2 s by waiters', () =>
       killWithWaiters(backend));
 
-    test('P4: so they are by a process that asks only after the kill', () => killThenAsk(backend));
+    test('P4: all leases of a killed process are owned again in time by a process that asks after the kill', () =>
+      killThenAsk(backend));
 
     test('L-3: a process that closes its session hands everything over at once', () =>
       closeGracefully(backend));
@@ -84,7 +85,7 @@ async function closeGracefully(backend: Backend): Promise<void> {
   }
 }
 
-/** What the first of the heirs gets; the others go on waiting until the stage is cleared. */
+/** The result of the first heir; the others wait until the stage is cleared. */
 function inherited(heirs: readonly Child<WorkerApi>[], key: string): Promise<Taken> {
   return Promise.race(heirs.map((heir) => heir.call('acquire', { key, wait: true })));
 }

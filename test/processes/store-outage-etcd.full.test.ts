@@ -9,7 +9,7 @@ import { until } from './stage/until.ts';
 /** A busy machine delays heartbeats by a second or two. */
 const TTL_MS = 4_000;
 const KEYS = ['one', 'two', 'three'];
-/** Work that shows that a holder is at it, before and after the outage. */
+/** Checkpoints that show that a holder works, before and after the outage. */
 const SAVES = 20;
 
 describe('an outage of members of etcd', () => {
@@ -23,7 +23,7 @@ describe('an outage of members of etcd', () => {
     return { kind: 'etcd', endpoints: etcd.endpoints, prefix: `${name}/` } as const;
   }
 
-  test('P3, T-3: each member killed under load in its turn, the leader first, loses no lease, no fence, no acknowledged checkpoint', async () => {
+  test('P3, T-3: killing each member under load in turn, the leader first, loses no lease, fence or acknowledged checkpoint', async () => {
     await using stage = await Stage.at(address('killed'));
     const holders = await Promise.all(KEYS.map((key) => hold(stage, key, TTL_MS)));
     await allSaved(holders, SAVES);
@@ -38,7 +38,7 @@ describe('an outage of members of etcd', () => {
     await assertNothingLost(stage, holders);
   });
 
-  test('E-6: a cluster that is away for longer than the TTL gives everybody a fair chance to go on', async () => {
+  test('E-6: after a cluster was away for longer than the TTL, every holder gets a fair chance', async () => {
     await using stage = await Stage.at(address('away'));
     const holders = await Promise.all(KEYS.map((key) => hold(stage, key, TTL_MS)));
     const vulture = stage.start<WorkerApi>('children/worker.ts');
@@ -50,7 +50,7 @@ describe('an outage of members of etcd', () => {
     });
     await allSaved(holders, SAVES);
 
-    // One member alone decides nothing.
+    // One member alone cannot decide.
     await etcd.kill(0);
     await etcd.kill(1);
     const stoppedAt = performance.now();
@@ -60,6 +60,6 @@ describe('an outage of members of etcd', () => {
     for (const { reports } of holders) assert.ok(reports.some(({ kind }) => kind === 'rejoined'));
     await assertNothingLost(stage, holders);
     const taken = await Promise.race([...taking, Promise.resolve('nothing')]);
-    assert.equal(taken, 'nothing', 'nobody else was let in');
+    assert.equal(taken, 'nothing', 'no other process was let in');
   });
 });

@@ -9,7 +9,7 @@ import { until } from './stage/until.ts';
 
 const TTL_MS = 1_500;
 const KEYS = ['one', 'two', 'three'] as const;
-/** Work that shows that a holder is at it, before and after the outage. */
+/** Checkpoints that show that a holder works, before and after the outage. */
 const SAVES = 20;
 
 /** A server that a test may end and start again, with stores on it. */
@@ -17,7 +17,7 @@ export interface FragileServer {
   readonly name: string;
   start(): Promise<void>;
   address(store: string): StoreAddress;
-  /** As a crash would; on the same data it comes up again. */
+  /** Like a crash; the server comes up again on the same data. */
   kill(): Promise<void>;
   restart(): Promise<void>;
   end(): Promise<void>;
@@ -28,10 +28,10 @@ export function registerOutage(server: FragileServer): void {
     before(() => server.start());
     after(() => server.end());
 
-    test('P3, T-3: a server that crashes and recovers under load loses no lease, no fence, no acknowledged checkpoint', () =>
+    test('P3, T-3: a server that crashes and recovers under load loses no lease, fence or acknowledged checkpoint', () =>
       crashUnderLoad(server));
 
-    test('E-6: a server that is away for longer than the TTL gives everybody a fair chance to go on', () =>
+    test('E-6: after a server was away for longer than the TTL, every holder gets a fair chance', () =>
       beAway(server));
   });
 }
@@ -49,7 +49,7 @@ async function crashUnderLoad(server: FragileServer): Promise<void> {
   await assertNothingLost(stage, holders);
 }
 
-/** The test has a client of its own, which reconnects in its own time. */
+/** The test has its own client, which reconnects in its own time. */
 async function reconnected(stage: Stage): Promise<void> {
   await until('the test reaches the server again', () =>
     inspect(stage, KEYS[0]).then(
@@ -83,5 +83,5 @@ async function beAway(server: FragileServer): Promise<void> {
   for (const { reports } of holders) assert.ok(reports.some(({ kind }) => kind === 'rejoined'));
   await assertNothingLost(stage, holders);
   const taken = await Promise.race([...taking, Promise.resolve('nothing')]);
-  assert.equal(taken, 'nothing', 'nobody else was let in');
+  assert.equal(taken, 'nothing', 'no other process was let in');
 }

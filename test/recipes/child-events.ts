@@ -1,7 +1,7 @@
 import type { Child } from '../processes/stage/child.ts';
 import { until } from '../processes/stage/until.ts';
 
-/** Everything a process has told under one name, from the moment this is made. */
+/** All events of a process under one name, from now on. */
 export class ChildEvents<Detail> {
   readonly all: Detail[] = [];
 
@@ -9,7 +9,7 @@ export class ChildEvents<Detail> {
     child.on(event, (detail) => this.all.push(detail as Detail));
   }
 
-  /** The first that is so, of those told already and those to come. */
+  /** The first event that matches, past or future. */
   async first(what: string, isSo: (detail: Detail) => boolean = () => true): Promise<Detail> {
     await until(what, () => this.all.some(isSo));
     const found = this.all.find(isSo);

@@ -14,7 +14,7 @@ import type { CandidateApi, Leads } from './children/candidate.ts';
 
 // Long enough for heartbeats on a machine that runs other tests too.
 const TTL_MS = 2_500;
-/** P4: a leader that is dead or stopped is replaced within this long. */
+/** P4: the time limit for replacing a dead or stopped leader. */
 const RECOVERY_MS_MAX = recoveryBoundMs(TTL_MS);
 const KEY = parseLeaseKey('scheduler');
 
@@ -34,7 +34,7 @@ export function registerElect(backend: Backend): void {
     test('A-7: a standby that waits for several ttls asks the store rarely', () =>
       waitWithoutTakeover(backend));
 
-    test('G-3: a leader frozen into its grace tells its successor that it abandoned the lead', () =>
+    test('G-3: the successor of a leader frozen into its grace gets the exit abandoned', () =>
       lapseLeader(backend));
   });
 }
@@ -84,7 +84,7 @@ async function killLeaders(backend: Backend): Promise<void> {
     await leader.child.kill();
     const { fence = 0 } = leader.led.all.at(-1) ?? {};
     await witness.write({ fence, effect: 'leave', who: leader.owner });
-    await until('somebody else leads', () => candidates.some(({ led }) => led.all.length > 0));
+    await until('another candidate leads', () => candidates.some(({ led }) => led.all.length > 0));
     const tookMs = performance.now() - killedAt;
     assert.ok(tookMs <= RECOVERY_MS_MAX, `P4: it took ${Math.round(tookMs)} ms`);
     const next = candidates.find(({ led }) => led.all.length > 0)?.led.all[0];
@@ -156,7 +156,7 @@ async function waitWithoutTakeover(backend: Backend): Promise<void> {
   const tookMs = performance.now() - startedAt;
   const calls = await bob.child.call('calls', null);
   const since = (verb: string): number => (calls.get(verb) ?? 0) - (before.get(verb) ?? 0);
-  // It asks every half second, a quarter sooner at most, and once more around the edges.
+  // It asks every half second, at most a quarter sooner, and once more around the edges.
   const askedMax = Math.ceil(tookMs / 375) + 1;
   assert.ok(since('leases.acquire') <= askedMax, `it asked ${since('leases.acquire')} times`);
   const all = [...calls.keys()].reduce((sum, verb) => sum + since(verb), 0);
@@ -164,7 +164,7 @@ async function waitWithoutTakeover(backend: Backend): Promise<void> {
   assert.equal(await bob.child.call('state', null), 'standby');
 }
 
-/** Three heartbeats for each ttl; answers with how many there were. */
+/** Three heartbeats for each ttl. Returns how many there were. */
 async function until3Ttls(child: Child<CandidateApi>, before: number): Promise<number> {
   let beats = 0;
   await until('the standby has sent nine heartbeats', async () => {
@@ -195,6 +195,6 @@ async function lapseLeader(backend: Backend): Promise<void> {
 async function assertOneAtATime(oracle: Oracle): Promise<void> {
   const records = await oracle.records();
   assert.deepEqual(outOfOrder(records), [], 'effects are in the order of fences');
-  assert.deepEqual(overlaps(records), [], 'nobody works while somebody else does');
+  assert.deepEqual(overlaps(records), [], 'no two candidates work at once');
   assert.deepEqual(sharedFences(records), []);
 }

@@ -6,7 +6,7 @@ import { playExample } from '../services/play-example.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../examples/leases');
 
-/** What each must have told, in this order. */
+/** The lines that each example must print, in this order. */
 const STORIES: Readonly<Record<string, readonly RegExp[]>> = {
   'partition-processor': [/SIGKILL: three/, /four joins/, /no gap; \d+ repeated/],
   'service-registry': [/node-b suspect/, /node-b recovered/, /node-c suspect/, /node-c gone/],
@@ -27,7 +27,7 @@ describe('examples of leases', () => {
   });
 
   for (const [name, lines] of Object.entries(STORIES)) {
-    test(`${name} comes out as it is told, and leaves nothing behind`, () =>
+    test(`${name} prints the expected story, and leaves nothing behind`, () =>
       playExample(join(EXAMPLES, name, 'main.ts'), lines));
   }
 });

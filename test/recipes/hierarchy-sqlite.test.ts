@@ -44,7 +44,7 @@ describe('hierarchy on sqlite', () => {
     assert.deepEqual(
       [taken.kind, taken.exit],
       ['acquired', 'revoked'],
-      'anybody may enter at once',
+      'any session may enter at once',
     );
     await until('their holder knows', async () => (await family.call('held', null)) === 0);
   });
@@ -97,7 +97,7 @@ interface Rows {
   readonly leases: ReadonlyMap<string, string>;
 }
 
-/** Past the store: what is written in its tables, but for the heartbeats that go on meanwhile. */
+/** Bypasses the store: the content of its tables, without the heartbeats that go on meanwhile. */
 function rowsOf(stage: Stage): Rows {
   assert.ok(stage.address.kind === 'sqlite');
   using database = new DatabaseSync(stage.address.file, { readOnly: true });

@@ -1,5 +1,5 @@
-// Every recipe on every store, while its server is away for twice the ttl. Full runs only: with a
-// clock that is moved by hand, src/recipes/outage.test.ts shows the same of the kernel in milliseconds.
+// Every recipe on every store, while its server is away for twice the ttl. Full runs only:
+// src/recipes/outage.test.ts shows the same of the kernel on a manual clock, in milliseconds.
 
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
@@ -33,7 +33,7 @@ const SERVERS: Readonly<Record<string, () => Promise<Server>>> = {
     const { file, remove } = await freshSqliteFile();
     return {
       address: { kind: 'sqlite', file },
-      // A file has no server; whoever keeps it locked is as good as one that does not answer.
+      // A file has no server; a process that keeps it locked acts like one that does not respond.
       async beAway(ms) {
         const locking = new DatabaseSync(file);
         locking.exec('begin exclusive');

@@ -18,7 +18,7 @@ import type { Entered, MemberApi } from './children/member.ts';
 
 // Long enough for heartbeats on a machine that runs other tests too.
 const TTL_MS = 2_500;
-/** P4: the keys of a member that died have another one within this long. */
+/** P4: the time limit for new owners of a dead member's keys. */
 const RECOVERY_MS_MAX = recoveryBoundMs(TTL_MS);
 const KEYS = Array.from({ length: 12 }, (_, number) => `partition-${number}`);
 
@@ -26,12 +26,12 @@ export function registerPool(backend: Backend): void {
   describe(`pool on ${backend.name}`, () => {
     after(() => backend.end());
 
-    test('P4, V-4: shares are equal; the keys of a killed member are taken over, and moved to one that joins', () =>
+    test('P4, V-4: shares are equal; the keys of a killed member are taken over, and move to one that joins', () =>
       killAndJoin(backend));
 
     test('keys are added and removed while the members run', () => changeKeys(backend));
 
-    test('a permanent error takes a key out of the pool for everybody, and the rest is shared anew', () =>
+    test('a permanent error removes a key from the pool for all members, and the rest is shared anew', () =>
       dropHopeless(backend));
 
     if (!isFullRun()) return;
@@ -68,7 +68,7 @@ function joinAll(scene: Scene, hopeless: readonly string[] = []): Promise<readon
   return Promise.all(['ann', 'bob', 'cat'].map((owner) => join(scene, owner, hopeless)));
 }
 
-/** Every key is held once, and nobody has two more than anybody else. */
+/** Every key is held once, and no member has two more than another. */
 async function untilBalanced(members: readonly Member[], keys: readonly string[]): Promise<void> {
   let last: readonly (readonly string[])[] = [];
   const isSo = async (): Promise<boolean> => {
@@ -142,7 +142,7 @@ async function dropHopeless(backend: Backend): Promise<void> {
   const scene = { stage, oracle: await stage.oracle('unchecked') };
   const hopeless = KEYS.slice(0, 5);
   const members = await joinAll(scene, hopeless);
-  await until('everybody knows which keys are dropped', async () => {
+  await until('all members know the dropped keys', async () => {
     const dropped = await Promise.all(members.map(({ child }) => child.call('dropped', null)));
     return dropped.every((keys) => keys.join() === [...hopeless].sort().join());
   });
@@ -172,7 +172,7 @@ async function freezeMember(backend: Backend): Promise<void> {
   await assertOneWorkerPerKey(scene.oracle);
 }
 
-/** A dead process does not say that it leaves; whoever killed it knows. */
+/** A dead process does not report that it leaves, so the test does. */
 async function leaveFor(oracle: Oracle, { owner }: Member): Promise<void> {
   const witness = await OracleClient.connect(oracle.port);
   for (const [key, records] of byKey(await oracle.records())) {
@@ -186,12 +186,12 @@ async function leaveFor(oracle: Oracle, { owner }: Member): Promise<void> {
 async function assertOneWorkerPerKey(oracle: Oracle): Promise<void> {
   for (const [key, records] of byKey(await oracle.records())) {
     assert.deepEqual(outOfOrder(records), [], `${key}: effects are in the order of fences`);
-    assert.deepEqual(overlaps(records), [], `${key}: nobody works while somebody else does`);
+    assert.deepEqual(overlaps(records), [], `${key}: no two members work at once`);
     assert.deepEqual(sharedFences(records), [], key);
   }
 }
 
-/** What the oracle heard of each key, with the key taken off the effect. */
+/** The oracle's records of each key, with the key removed from the effect. */
 function byKey(records: readonly OracleRecord[]): ReadonlyMap<string, readonly OracleRecord[]> {
   const keys = Map.groupBy(records, ({ effect }) => effect.split(' ')[0] ?? '');
   return new Map(
@@ -204,7 +204,7 @@ function byKey(records: readonly OracleRecord[]): ReadonlyMap<string, readonly O
   );
 }
 
-/** `leaveFor` said it first for a frozen member, which says it again when it wakes. */
+/** `leaveFor` reported it first for a frozen member, which reports it again when it wakes. */
 function firstLeaves(records: readonly OracleRecord[]): readonly OracleRecord[] {
   const gone = new Set<number>();
   return records.filter(({ effect, fence }) => {

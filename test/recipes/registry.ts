@@ -9,14 +9,14 @@ import { ChildEvents } from './child-events.ts';
 import type { Change, NodeApi } from './children/node.ts';
 
 const TTL_MS = 1_200;
-/** Half of the ttl, so that a member is suspect long enough to be seen so. */
+/** Half of the ttl, so that a member is suspect long enough to be seen. */
 const LIFE = { ttlMs: TTL_MS, graceMs: TTL_MS / 2 };
 
 export function registerRegistry(backend: Backend): void {
   describe(`registry on ${backend.name}`, () => {
     after(() => backend.end());
 
-    test('P4: a killed node is suspect, then gone, seen by another process', () =>
+    test('P4: a killed node is suspect, then gone, as seen by another process', () =>
       killNode(backend));
 
     test('G-3: a node that is frozen and thawed in time is suspect and recovers', () =>
@@ -110,7 +110,7 @@ async function killMost(backend: Backend): Promise<void> {
     assert.equal(page.kind, 'events');
     return page.events.some(({ kind }) => kind === 'alarm');
   });
-  // Some expired before they were most; the rest is kept, as suspect.
+  // Some expired before they were the majority; the rest stays, as suspect.
   const kept = await watcher.call('list', { gone: false });
   assert.ok(kept.length >= 6, `only ${kept.length} were kept`);
   assert.ok(kept.every((member) => member.endsWith(' suspect')));

@@ -1,4 +1,4 @@
-// A watchdog session with others below it, and recipes that stand on one.
+// A watchdog session with child sessions, and recipes that use one.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('H-2: what is below a watchdog session stops in the line after it is closed', async () => {
+test('H-2: sessions below a watchdog session stop in the line after it is closed', async () => {
   const parent = await openWatchdogSession({ store, owner: 'parent', ttlMs: TTL_MS });
   const child = await parent.openChild({ owner: 'child', ttlMs: TTL_MS });
   const grandchild = await child.openChild({ owner: 'grandchild', ttlMs: TTL_MS });
@@ -47,7 +47,7 @@ test('H-2: what is below a watchdog session stops in the line after it is closed
   assert.equal((await grandchild.close()).kind, 'ended');
 });
 
-test('R-7: elect and pool stand on a watchdog session when they are given one', async () => {
+test('R-7: elect and pool use a watchdog session if they get one', async () => {
   const opened: WatchdogSession[] = [];
   const open = async (options: Parameters<typeof openWatchdogSession>[0]): Promise<Session> => {
     const session = await openWatchdogSession(options);

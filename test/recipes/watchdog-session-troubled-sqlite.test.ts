@@ -1,5 +1,5 @@
-// What goes wrong in the thread of a watchdog session does not make a session that nobody keeps and that
-// nobody is told of.
+// Errors in the thread of a watchdog session. They must not leave a session without heartbeats and
+// without a report.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -54,11 +54,11 @@ function troubles(reports: readonly LeaseReport[]): readonly string[] {
   return reports.flatMap((each) => (each.kind === 'troubled' ? [each.cause ?? ''] : []));
 }
 
-test('a heartbeat of the thread that fails unexpectedly is told, and the next ones go out', async () => {
+test('a heartbeat of the thread that fails unexpectedly is reported, and the next ones are sent', async () => {
   const { session, reports } = await openTroubled('rejects');
   const got = await session.acquire('k');
   assert.ok(got.kind === 'acquired');
-  await until('it is told', () => troubles(reports).length > 0);
+  await until('the trouble is reported', () => troubles(reports).length > 0);
   assert.match(troubles(reports).join(), /permission denied/);
   const before = await beatAt(session);
   await until('the thread goes on', async () => (await beatAt(session)) > before);
@@ -67,12 +67,12 @@ test('a heartbeat of the thread that fails unexpectedly is told, and the next on
   assert.equal((await session.close()).kind, 'ended');
 });
 
-test('when the thread has ended, the event loop keeps the session, and that is told', async () => {
+test('when the thread has ended, the event loop keeps the session, and that is reported', async () => {
   const { session, reports } = await openTroubled('ends-thread');
   const child = await session.openChild({ owner: 'child', ttlMs: TTL_MS });
   const got = await session.acquire('k');
   assert.ok(got.kind === 'acquired');
-  await until('it is told', () => troubles(reports).length > 0);
+  await until('the trouble is reported', () => troubles(reports).length > 0);
   assert.match(troubles(reports).join(), /the thread has ended/);
   const before = await beatAt(session);
   await until('it is kept', async () => (await beatAt(session)) > before);

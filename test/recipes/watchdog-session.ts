@@ -22,26 +22,27 @@ export function registerWatchdogSession(backend: Backend): void {
     test('R-7: an event loop that is blocked for three ttls within a busy section keeps its lease', () =>
       keepWhileAnnounced(backend, false));
 
-    test('R-7: a lease of a session below it is kept through the busy section too', () =>
+    test('R-7: a child session keeps its lease through the busy section too', () =>
       keepWhileAnnounced(backend, true));
 
-    test('R-7: blocked without an announcement, it loses its lease', () =>
+    test('R-7: an event loop that is blocked without an announcement loses its lease', () =>
       loseTo(backend, { key: KEY, ms: 3 * TTL_MS }));
 
-    // The rest has nothing to do with the store; one store is enough for every run.
+    // The rest does not depend on the store; one store is enough for every run.
     if (backend.name !== 'sqlite' && !isFullRun()) return;
 
-    test('R-7: blocked for longer than it announced, it loses its lease', () =>
+    test('R-7: an event loop that is blocked for longer than announced loses its lease', () =>
       loseTo(backend, { key: KEY, ms: 4 * TTL_MS, announcedMs: TTL_MS }));
 
-    test('R-7: a lease of a session below it is lost with it', () =>
+    test('R-7: a child session loses its lease with its parent', () =>
       loseTo(backend, { key: KEY, ms: 3 * TTL_MS, below: true }));
 
-    test('overrun: work that goes on without authority is reported', () => reportOverrun(backend));
+    test('overrun: work that continues without authority is reported', () =>
+      reportOverrun(backend));
 
     test('overrun: with exitOnOverrun the process ends, by SIGKILL', () => exitOnOverrun(backend));
 
-    test('overrun: with exitOnOverrun of the session its thread ends a process that is wedged', () =>
+    test('overrun: with exitOnOverrun of the session its thread ends a wedged process', () =>
       exitWhenWedged(backend));
 
     test('overrun: within a busy section the thread ends nothing', () =>
@@ -51,7 +52,7 @@ export function registerWatchdogSession(backend: Backend): void {
 
 interface Scene {
   readonly prover: Child<ProverApi>;
-  /** What the contender got, or undefined when it has nothing yet. */
+  /** The contender's outcome, or undefined if it has none yet. */
   readonly taken: () => Taken | undefined;
 }
 
@@ -90,7 +91,7 @@ async function keepWhileAnnounced(backend: Backend, below: boolean, exits = fals
   const block = { key: KEY, ms: 3 * TTL_MS, announcedMs: 10 * TTL_MS, below };
   const { prover, blocked, taken } = await contend(stage, block, exits);
   assert.equal(await blocked, 'held', 'the first line after the block is still allowed to act');
-  assert.equal(taken(), undefined, 'nobody else got it');
+  assert.equal(taken(), undefined, 'no other process got it');
   assert.equal(await prover.call('release', { key: KEY }), 'released');
   await until('the contender has it', () => taken() !== undefined);
   assert.equal(taken()?.exit, 'finished');
@@ -136,7 +137,7 @@ async function reportOverrun(backend: Backend): Promise<void> {
   assert.equal(overrun.settled, false);
   assert.ok(overrun.ms >= 290, `${overrun.ms} ms`);
   assert.equal(await outcome, 'lost');
-  // It lives: it answers.
+  // It lives, since it answers.
   await prover.call('open', { store: stage.address, ttlMs: TTL_MS });
 }
 

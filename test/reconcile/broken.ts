@@ -1,4 +1,4 @@
-// How each invariant is broken, and what becomes of it.
+// How each invariant is broken, and its repair.
 
 import assert from 'node:assert/strict';
 import {
@@ -46,7 +46,7 @@ type Found = Pick<BrokenInvariant, 'execution' | 'about'>;
 
 export interface Planted {
   readonly found: readonly Found[];
-  /** It can be found, and how it should be is not known. */
+  /** The finding is provable, but its correction is not known. */
   readonly isUnprovable?: boolean;
   afterwards?(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export interface Broken {
   plant(world: World): Promise<Planted>;
 }
 
-/** As after a lost message: it has arrived, and was taken out again. */
+/** As after a lost message: it arrived, and the test removes it again. */
 async function unhear({ tamper }: World, id: ExecutionId, wakeAfter = 0): Promise<void> {
   await tamper.dropMessages(id);
   await tamper.setExecution(id, { status: 'waiting', readyAt: null, wakeAfter });
@@ -83,7 +83,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-20',
     invariant: 'left-by-the-dead',
-    name: 'what a worker left that ended five minutes ago, and not before',
+    name: 'an execution of a worker that ended five minutes ago is found, and not before',
     async plant({ store, advance }) {
       const bob = await worker(store, 'bob', { ttlMs: 1_000_000 });
       const { id } = await running(store, bob);
@@ -100,7 +100,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-10',
     invariant: 'overdue-not-swept',
-    name: 'a session that nobody swept is ended, and its work is taken over',
+    name: 'an overdue session that was not swept is ended, and its execution is taken over',
     async plant({ store, advance }) {
       const bob = await worker(store, 'bob', { ttlMs: 10_000 });
       const cyd = await worker(store, 'cyd', { ttlMs: 10_000 });
@@ -121,7 +121,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-10',
     invariant: 'running-unowned',
-    name: 'it is given back, and claimed like any other',
+    name: 'the execution is given back, and claimed like any other',
     async plant({ store, tamper }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -138,7 +138,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-21',
     invariant: 'waits-for-nothing',
-    name: 'parked for an answer that nobody can give any more',
+    name: 'an execution is parked for an answer that can no longer come',
     async plant({ store, tamper }) {
       const held = await mustOpen(store, await running(store, await worker(store)));
       await mustPark(store, held, parkedFor('await:approval#1'));
@@ -149,7 +149,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-21',
     invariant: 'waits-for-nothing',
-    name: 'parked for more children than are open',
+    name: 'an execution is parked for more children than are open',
     async plant(world) {
       const { parent } = await family(world);
       await world.tamper.setExecution(parent.id, { wakeAfter: 2 });
@@ -159,7 +159,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-11',
     invariant: 'settlement-undelivered',
-    name: 'it is told what it was told the first time, and goes on',
+    name: 'the execution gets its lost settlement again, and continues',
     async plant(world) {
       const { store } = world;
       const ann = await worker(store);
@@ -178,7 +178,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-11',
     invariant: 'child-end-undelivered',
-    name: 'it is told what it was told the first time, and goes on',
+    name: 'the parent gets its child’s lost outcome again, and continues',
     async plant(world) {
       const { store } = world;
       const { parent, child } = await family(world);
@@ -198,7 +198,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-11',
     invariant: 'child-end-undelivered',
-    name: 'it is told of one child and goes on waiting for the other',
+    name: 'the parent gets one child’s outcome and waits for the other',
     async plant(world) {
       const { store } = world;
       const { parent, child } = await family(world);
@@ -215,7 +215,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-11',
     invariant: 'child-end-undelivered',
-    name: 'of a child whose continuation is not there nothing is made up',
+    name: 'the outcome of a child without its continuation is not made up',
     async plant(world) {
       const { store } = world;
       const { parent, child } = await family(world);
@@ -229,7 +229,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-12',
     invariant: 'inbox-unread',
-    name: 'a signal came after it parked, and it still waits',
+    name: 'a signal came after the park, and the execution still waits',
     async plant({ store, advance, tamper }) {
       const ann = await worker(store);
       const { id } = await running(store, ann).then(async (held) => {
@@ -247,7 +247,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-12',
     invariant: 'inbox-unread',
-    name: 'its inbox has more than it counts',
+    name: 'the inbox has more messages than its count',
     async plant({ store, tamper }) {
       const held = await running(store, await worker(store));
       await mustPark(store, held, parkedFor('signal:paid#1'));
@@ -264,7 +264,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-13',
     invariant: 'child-of-the-ended',
-    name: 'it is asked to cancel by maintenance',
+    name: 'maintenance asks the child to cancel',
     async plant(world) {
       const { store, tamper } = world;
       const { parent, child } = await family(world);
@@ -281,7 +281,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-13',
     invariant: 'await-of-the-ended',
-    name: 'it is closed, as by its end',
+    name: 'the await is closed, as by the end of its execution',
     async plant({ store, tamper }) {
       const { id } = await parkedOn(store, await worker(store), { items: 2 });
       await store.executions.cancel(commanding(id));
@@ -294,7 +294,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-14',
     invariant: 'slots-miscounted',
-    name: 'a leaked slot is free again, and the execution that waited gets it',
+    name: 'a leaked slot is free again, and a waiting execution gets it',
     async plant({ store, tamper }) {
       const ann = await worker(store);
       const concurrency = { key: 'bank', limit: 1 };
@@ -331,7 +331,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-22',
     invariant: 'dead-letter-mismatch',
-    name: 'driven again by an execution that is not there',
+    name: 'the dead letter names a missing re-drive',
     async plant({ store, tamper }) {
       const id = await ended(store, await worker(store), { deadLetter: letter() });
       const by = nextId();
@@ -342,7 +342,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-22',
     invariant: 'letter-missing',
-    name: 'what failed has no dead letter',
+    name: 'a failed execution has no dead letter',
     async plant({ store, tamper }) {
       const id = await ended(store, await worker(store), { deadLetter: letter() });
       await tamper.dropLetter(id);
@@ -352,7 +352,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-23',
     invariant: 'history-differs',
-    name: 'a row says that there is more than its history has',
+    name: 'a row has a higher seq than its history',
     async plant({ store, tamper }) {
       const id = await mustSubmit(store);
       await tamper.setExecution(id, { seq: 2 });
@@ -362,7 +362,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-24',
     invariant: 'schedule-without-time',
-    name: 'it is not paused and has no next time',
+    name: 'a running schedule has no next time',
     async plant({ store, tamper, now }) {
       await store.executions.putSchedule(putting((now() + 9_000) as Instant, { id: 'lost' }));
       await tamper.setNext('lost', null);
@@ -372,7 +372,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-15',
     invariant: 'paused-schedule-with-time',
-    name: 'it has none any more',
+    name: 'the paused schedule loses its next time',
     async plant({ store, tamper, now }) {
       const named = { project: PROJECT, id: 'quiet' };
       await store.executions.putSchedule(putting(now() as Instant, { id: 'quiet' }));
@@ -388,7 +388,7 @@ export const BROKEN: readonly Broken[] = [
   {
     upholds: 'Z-15',
     invariant: 'queued-without-time',
-    name: 'it is ready now',
+    name: 'the execution is ready now',
     async plant({ store, tamper }) {
       const id = await mustSubmit(store);
       await tamper.setExecution(id, { readyAt: null });

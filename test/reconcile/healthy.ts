@@ -1,4 +1,4 @@
-// Something of everything that verbs can make.
+// One of everything that the verbs can create.
 
 import {
   answering,
@@ -35,18 +35,18 @@ import type { Park } from '../../src/store/contract/execution-store.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import type { World } from './worlds.ts';
 
-/** As the engine says what it waits for. */
+/** Records the wait as the engine does. */
 export function parkedFor(...calls: readonly string[]): Pick<Park, 'events'> {
   return { events: [{ kind: 'parked', body: payload({ for: calls }) }] };
 }
 
-/** Nothing of it is claimed afterwards by who claims pipeline `orders`. */
+/** A claim for pipeline `orders` takes none of these afterwards. */
 export async function fillWithLife({ store, now }: World): Promise<void> {
   const { executions } = store;
   const zoe = await worker(store, 'zoe');
   await running(store, zoe);
   await mustRecord(store, await running(store, zoe));
-  // Waiting: for a signal, a time, an answer, a child, a child that goes on as another.
+  // Waiting: for a signal, a time, an answer, a child, and a child that continues as another.
   await mustPark(store, await running(store, zoe), parkedFor('signal:go#1'));
   await mustPark(store, await running(store, zoe), {
     ...parkedFor('sleep:night#1'),
@@ -56,7 +56,7 @@ export async function fillWithLife({ store, now }: World): Promise<void> {
   const half = await parkedOn(store, zoe, { items: 2, needed: 2, timeoutMs: 86_400_000 });
   await executions.answer(answering(interactionId(half.id)));
   await parentOf(store, zoe);
-  // Answered, told, and parked again.
+  // Answered, notified, and parked again.
   const answered = await mustOpen(store, await running(store, zoe));
   await executions.answer(answering(interactionId(answered.id)));
   await mustPark(store, answered, { ...parkedFor('signal:go#1'), inboxSeen: 1 });

@@ -1,4 +1,5 @@
-// Every invariant is broken once, found, repaired or reported; and what is healthy is left alone.
+// Breaks every invariant once, and checks that it is found, and repaired or reported. Healthy rows
+// stay as they are.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,17 +16,17 @@ export function registerBroken(open: () => Promise<World>): void {
   }
 
   for (const broken of BROKEN.filter(({ invariant }) => isRepairable(invariant))) {
-    test(`Z-4: ${broken.invariant}, found by two at once, is repaired once: ${broken.name}`, () =>
+    test(`Z-4: ${broken.invariant}, found by two processes at once, is repaired once: ${broken.name}`, () =>
       atOnce(open, broken));
   }
 
-  test('Z-1: every invariant is broken by one of these', () => {
+  test('Z-1: one of these cases breaks each invariant', () => {
     const planted = new Set(BROKEN.map(({ invariant }) => invariant));
     const missing = INVARIANTS.filter(({ name }) => !planted.has(name));
     assert.deepEqual(missing, []);
   });
 
-  test('Z-3: in a store that has something of everything nothing is found', async () => {
+  test('Z-3: a store with every kind of row has no finding', async () => {
     const world = await open();
     try {
       await fillWithLife(world);
@@ -42,7 +43,7 @@ async function within(open: () => Promise<World>, broken: Broken): Promise<void>
   const { store } = world;
   const { invariant } = broken;
   try {
-    // Beside what is healthy, which is left alone.
+    // Beside healthy rows, which stay as they are.
     await fillWithLife(world);
     const planted = await broken.plant(world);
     const dry = await allFindings(store, { dryRun: true });
@@ -74,7 +75,7 @@ async function atOnce(open: () => Promise<World>, broken: Broken): Promise<void>
     const limit = 100;
     const found = await Promise.all([allFindings(store, { limit }), allFindings(store, { limit })]);
     const all = found.flat().filter((finding) => finding.repaired);
-    // A sweep is nobody's: it has ended the session for both.
+    // A sweep belongs to no store: it has ended the session for both.
     const isSwept = broken.invariant === 'overdue-not-swept';
     const repaired = isSwept ? all.slice(0, planted.found.length) : all;
     assert.equal(repaired.length, planted.isUnprovable === true ? 0 : planted.found.length);

@@ -1,4 +1,5 @@
-// What verbs never do to a store: bugs, restores and SQL by hand do. The SQL stores are broken with SQL.
+// Changes that the verbs never make: bugs, restores and handwritten SQL do. SQL breaks the SQL
+// stores.
 
 import type { Status } from '../../src/execution/execution.ts';
 import type { ExecutionId } from '../../src/execution/names.ts';
@@ -15,12 +16,12 @@ export interface Tampered {
 
 export interface Tamper {
   setExecution(id: ExecutionId, values: Tampered): Promise<void>;
-  /** What it was told is gone, and it does not know. */
+  /** Removes its messages, and it does not know. */
   dropMessages(id: ExecutionId): Promise<void>;
   dropAwaits(id: ExecutionId): Promise<void>;
-  /** Its units and their interactions are open, whatever they were. */
+  /** Opens its units and their interactions, whatever their state was. */
   reopenAwaits(id: ExecutionId): Promise<void>;
-  /** Nobody is going to ask its children to cancel. */
+  /** Removes the request to cancel its children. */
   dropErrand(parent: ExecutionId): Promise<void>;
   setTaken(key: string, taken: number): Promise<void>;
   dropLetter(id: ExecutionId): Promise<void>;
@@ -28,7 +29,7 @@ export interface Tamper {
   setNext(schedule: string, nextAt: number | null): Promise<void>;
 }
 
-/** `at` is where the tables are; numbers and texts are safe to write down as they are. */
+/** `at` names the schema of the tables. Numbers and texts need no escaping. */
 export function tamperBySql(run: (sql: string) => Promise<void>, at: string): Tamper {
   const quoted = (value: string | number | null): string =>
     typeof value === 'string' ? `'${value}'` : String(value);

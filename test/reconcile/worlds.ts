@@ -1,4 +1,4 @@
-// A store with a clock that stands still, and somebody who breaks it.
+// A store with a clock that stands still, and a tool that breaks its rows.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// How the store reaches Redis: what it says when it cannot, other kinds of clients, other kinds of servers.
+// How the store connects to Redis: its errors, other kinds of clients, other kinds of servers.
 
 import assert from 'node:assert/strict';
 import { createServer as createWebServer } from 'node:http';
@@ -14,7 +14,7 @@ import { fenceOf, freePort, KEY, send, serverFor, storeAt, take, whenBack } from
 const ID = parseSessionId('00000000-0000-4000-8000-000000000001');
 const OPENING = { id: ID, owner: parseOwner('ann'), ttlMs: 60_000, graceMs: 0, metadata: {} };
 
-test('a server that is not there is "cannot be reached", never "may have been done"', async () => {
+test('a missing server is "cannot be reached", never "may have been done"', async () => {
   for (const url of ['redis://nosuch.invalid', 'redis://127.0.0.1:1', 'unix:///no/such/socket']) {
     await assert.rejects(openRedisStore({ url }), {
       name: 'StoreUnavailable',
@@ -23,7 +23,7 @@ test('a server that is not there is "cannot be reached", never "may have been do
   }
 });
 
-test('a server that is not Redis, or does not answer, is named within connectTimeoutMs', async (t) => {
+test('a server that is not Redis, or does not respond, is named within connectTimeoutMs', async (t) => {
   const web = createWebServer((_, response) => response.end('hello'));
   const mute = createServer((socket) => socket.on('error', () => undefined));
   const sockets = new Set<Socket>();
@@ -46,7 +46,7 @@ test('a server that is not Redis, or does not answer, is named within connectTim
   });
 });
 
-test('options that cannot work are refused before anything is sent', async () => {
+test('impossible options are refused before anything is sent', async () => {
   const url = 'redis://127.0.0.1:1';
   const refused = (options: object, message: RegExp) =>
     assert.rejects(openRedisStore(options), { name: 'InvalidInput', message });
@@ -59,12 +59,12 @@ test('options that cannot work are refused before anything is sent', async () =>
   await refused({ url, durabilty: 'any' }, /Did you mean "durability"/);
 });
 
-test('a password that is missing is named as what it is', async (t) => {
+test('a missing password is named in the error', async (t) => {
   const { url } = await serverFor(t, { requirepass: 'sesame' });
   await assert.rejects(openRedisStore({ url }), { code: 'store-rejected', message: /NOAUTH/ });
 });
 
-test('a password or a right that was taken away is reported at once, with the reason of the server', async (t) => {
+test('a password or a right that was revoked is reported at once, with the server’s reason', async (t) => {
   const { url } = await serverFor(t);
   const store = await storeAt(t, url);
   const message = (errors: readonly unknown[]) =>
@@ -79,20 +79,20 @@ test('a password or a right that was taken away is reported at once, with the re
   admin.on('error', () => undefined);
   await admin.connect();
   await admin.sendCommand(['ACL', 'SETUSER', 'default', '-evalsha', '-eval']);
-  await until('the missing right is told', () => /NOPERM/.test(message(errors)));
+  await until('the missing right is reported', () => /NOPERM/.test(message(errors)));
 
   await admin.sendCommand(['ACL', 'SETUSER', 'default', '+@all']);
   await until('it leads again', () => election.state === 'leading');
   errors.length = 0;
   await admin.sendCommand(['ACL', 'SETUSER', 'default', 'resetpass', '>sesame']);
   await admin.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
-  await until('the password is told', () => /NOAUTH|WRONGPASS/.test(message(errors)));
+  await until('the password error is reported', () => /NOAUTH|WRONGPASS/.test(message(errors)));
   await admin.sendCommand(['ACL', 'SETUSER', 'default', 'nopass']);
   admin.destroy();
   await election.stop();
 });
 
-test('a server that has forgotten the scripts is told them again', async (t) => {
+test('a server that has lost the scripts gets them again', async (t) => {
   const { url } = await serverFor(t);
   const store = await storeAt(t, url);
   const before = await fenceOf(store);
@@ -100,7 +100,7 @@ test('a server that has forgotten the scripts is told them again', async (t) => 
   assert.ok((await fenceOf(store)) > before);
 });
 
-test('U-1: a verb whose answer never came is unknown; the next one finds a connection', async (t) => {
+test('U-1: a verb whose answer never came is unknown; the next one uses a new connection', async (t) => {
   const { url } = await serverFor(t, { 'enable-debug-command': 'yes' });
   const store = await storeAt(t, url, { silenceMs: 300 });
   const busy = send(url, 'DEBUG', 'SLEEP', '1');
@@ -113,15 +113,15 @@ test('U-1: a verb whose answer never came is unknown; the next one finds a conne
   assert.equal(opened.kind, 'opened');
 });
 
-test('a store is closed although the connection that was to hear hints found no server', async (t) => {
+test('a store can be closed although its hint connection found no server', async (t) => {
   const redis = await serverFor(t);
   const store = await openRedisStore({ url: redis.url });
   await redis.kill();
-  store.onHint(() => assert.fail('nobody is there to give one'));
+  store.onHint(() => assert.fail('no server is there to send one'));
   await store.close();
 });
 
-test('a server that has stood still is closed and cannot be opened, and keeps nobody waiting', async (t) => {
+test('a frozen server does not keep a store from closing, and cannot be opened', async (t) => {
   const { url } = await serverFor(t);
   const store = await openRedisStore({ url, silenceMs: 300 });
   const pid = Number(/process_id:(\d+)/.exec(String(await send(url, 'INFO', 'server')))?.[1]);
@@ -136,7 +136,7 @@ test('a server that has stood still is closed and cannot be opened, and keeps no
   process.kill(pid, 'SIGCONT');
 });
 
-test('a server that is full refuses for now, and nothing has changed', async (t) => {
+test('a full server refuses for now, and nothing has changed', async (t) => {
   const { url } = await serverFor(t);
   const store = await storeAt(t, url);
   await using session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
@@ -154,7 +154,7 @@ test('a server that is full refuses for now, and nothing has changed', async (t)
   assert.equal((await lease.checkpoint('more')).kind, 'saved');
 });
 
-test('a client of the caller’s is used and left open', async (t) => {
+test('a client that the caller passes is used and left open', async (t) => {
   const { url } = await serverFor(t);
   const client = createClient({ url });
   client.on('error', () => undefined);
@@ -167,7 +167,7 @@ test('a client of the caller’s is used and left open', async (t) => {
   assert.equal(await client.ping(), 'PONG');
 });
 
-test('every key is in one hash slot: a client of a cluster takes a whole life, and hears hints', async (t) => {
+test('every key is in one hash slot: a cluster client works throughout, with hints', async (t) => {
   const port = await freePort();
   const redis = await serverFor(t, { port, bind: '127.0.0.1', 'cluster-enabled': 'yes' });
   await send(redis.url, 'CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
@@ -193,14 +193,14 @@ test('every key is in one hash slot: a client of a cluster takes a whole life, a
   await until('bob waits', async () => (await store.leases.inspect(key)).waiting === 1);
   await lease.release('finished');
   assert.equal((await waiting).kind, 'acquired');
-  await until('the hint was heard', () => hinted.includes(KEY));
+  await until('the hint arrived', () => hinted.includes(KEY));
   await store.sessions.sweep({ limit: 10 });
   await store.sessions.recover({ cause: 'drill' });
   await store.raiseEpoch({ actor: 'olga', reason: 'drill' });
   assert.equal((await store.leases.list({ limit: 10 })).length, 1);
 });
 
-test('an address leads another thread to the same store', async (t) => {
+test('an address opens the same store in another thread', async (t) => {
   const { url } = await serverFor(t);
   const { address } = await storeAt(t, url, { namespace: 'shared' });
   assert.ok(address !== undefined);
@@ -210,7 +210,7 @@ test('an address leads another thread to the same store', async (t) => {
   await again.close();
 });
 
-test('C-2: a server’s clock that was set back does not stop the store’s time', async (t) => {
+test('C-2: setting the server’s clock back does not stop the store’s time', async (t) => {
   const { url } = await serverFor(t);
   const clock = '{holdfast}:test-clock';
   const setTo = (ms: number) => send(url, 'SET', clock, String(ms));

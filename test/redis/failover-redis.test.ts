@@ -1,4 +1,5 @@
-// A failover to a replica that had not received everything, which Redis answers "done" without.
+// A failover to a replica that had not received everything, since Redis answers "done" without
+// waiting for it.
 
 import assert from 'node:assert/strict';
 import { rename } from 'node:fs/promises';
@@ -16,7 +17,7 @@ const LATE = { bytes: new TextEncoder().encode('late'), digest: 'late', seq: 9 }
 interface Pair {
   readonly primary: PrivateRedis;
   readonly replica: PrivateRedis;
-  /** The replica has everything up to now, and nothing that comes after it. */
+  /** The replica has everything up to now, and nothing that comes later. */
   promote(): Promise<void>;
   /** The primary is gone, and its address leads to the replica. */
   failOver(): Promise<void>;
@@ -54,7 +55,7 @@ async function pairOf(t: TestContext): Promise<Pair> {
   };
 }
 
-test('a replica is refused by name, and a primary with one says what a failover may take back', async (t) => {
+test('a replica is refused by name, and the durability of a primary with one mentions the failover', async (t) => {
   const { primary, replica } = await pairOf(t);
   await assert.rejects(openRedisStore({ url: replica.url }), { code: 'server-read-only' });
   const store = await storeAt(t, primary.url);
@@ -68,13 +69,13 @@ test('T-3, T-4: a grant that a failover took back is not issued again, and its h
   const kept = await take(session);
   await promote();
   const lost = await take(session, 'invoice/2');
-  assert.equal((await lost.checkpoint('what nobody will see')).kind, 'saved');
+  assert.equal((await lost.checkpoint('lost in the failover')).kind, 'saved');
   await failOver();
 
   const other = await storeAt(t, primary.url);
   await using bob = await openSession({ store: other, owner: 'bob', ttlMs: 60_000 });
   const taken = await take(bob, 'invoice/2');
-  assert.ok(taken.fence > lost.fence, 'what was forgotten is not issued again');
+  assert.ok(taken.fence > lost.fence, 'a forgotten fence is not issued again');
   assert.equal(epochOf(taken.fence), epochOf(lost.fence) + 1);
   assert.equal(taken.restored, undefined, 'the checkpoint is lost, as the guide says');
 
@@ -85,7 +86,7 @@ test('T-3, T-4: a grant that a failover took back is not issued again, and its h
   assert.ok(!(await kindsOf(other)).includes('alarm'), 'the store found out by itself');
 });
 
-test('T-4, E-4: in a quiet store a holder learns of a failover, and a forgotten release is done again', async (t) => {
+test('T-4, E-4: in a quiet store a holder learns of a failover, and a forgotten release is repeated', async (t) => {
   const { primary, promote, failOver } = await pairOf(t);
   const store = await storeAt(t, primary.url);
   await using ann = await openSession({ store, owner: 'ann', ttlMs: 3_000 });
@@ -123,7 +124,7 @@ test('T-4: a notice that a failover took back does not hide the one that the fai
   assert.ok((await fenceOf(other, 'invoice/2')) > lost.fence);
 });
 
-test('T-4: a holder that shows a forgotten fence first makes the epoch rise, and halts nothing', async (t) => {
+test('T-4: a holder that shows a forgotten fence first raises the epoch, and halts nothing', async (t) => {
   const { primary, promote, failOver } = await pairOf(t);
   const store = await storeAt(t, primary.url);
   await using session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });

@@ -1,4 +1,4 @@
-// What the tests of the Redis store share: a server of their own, a look past the store, a grant.
+// Shared by the tests of the Redis store: a private server, a look past the store, a grant.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
@@ -32,7 +32,7 @@ export async function storeAt(
   return store;
 }
 
-/** One command, past the store. */
+/** Sends one command, past the store. */
 export async function send(url: string, ...command: string[]): Promise<unknown> {
   const client = createClient({ url });
   client.on('error', () => undefined);
@@ -50,7 +50,7 @@ export async function take(session: Session, key: string = KEY): Promise<HeldLea
   return outcome.lease;
 }
 
-/** A session that comes, takes a key, and goes. */
+/** A session that opens, takes a key, and closes. */
 export async function fenceOf(store: KernelStore, key: string = KEY): Promise<Fence> {
   await using session = await openSession({ store, owner: 'ann' });
   const lease = await take(session, key);
@@ -77,7 +77,7 @@ export async function kindsOf(store: KernelStore): Promise<readonly string[]> {
   return page.events.map(({ kind }) => kind);
 }
 
-/** For servers that must be reached by others of their kind. */
+/** For servers that other Redis servers must reach. */
 export async function freePort(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));

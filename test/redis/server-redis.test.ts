@@ -1,4 +1,4 @@
-// What the Redis store makes of the server it is given: its settings, its restarts, its losses.
+// The Redis store and its server: settings, restarts, losses.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { fenceOf, kindsOf, send, serverFor, storeAt, take, whenBack } from './sc
 
 const NO_FILE = { appendonly: 'no' };
 
-test('every setting of the append-only file is labelled with what a "done" survives', async (t) => {
+test('the durability of each append-only setting names the failures that a "done" survives', async (t) => {
   const { url } = await serverFor(t, FLUSHED_ALWAYS);
   const labelled = async (name: string, value: string) => {
     await send(url, 'CONFIG', 'SET', name, value);
@@ -28,19 +28,19 @@ test('every setting of the append-only file is labelled with what a "done" survi
   assert.match(await labelled('appendfsync', 'no'), /end of a process; .*half a minute/);
 });
 
-test('a server that forgets when it restarts is refused, unless that is what is wanted', async (t) => {
+test('a server that forgets at a restart is refused, unless durability is "any"', async (t) => {
   const { url } = await serverFor(t, NO_FILE);
   await assert.rejects(openRedisStore({ url }), { code: 'not-durable', message: /appendonly yes/ });
   const store = await storeAt(t, url, { durability: 'any' });
   assert.match(store.durability, /^nothing: .*forget everything/);
 });
 
-test('T-3: a server that drops keys of its own choice is refused', async (t) => {
+test('T-3: a server that evicts keys is refused', async (t) => {
   const { url } = await serverFor(t, { maxmemory: '100mb', 'maxmemory-policy': 'allkeys-lru' });
   await assert.rejects(openRedisStore({ url }), { code: 'not-durable', message: /noeviction/ });
 });
 
-test('T-3, E-6: after a crash with AOF always the same term goes on, in the same epoch', async (t) => {
+test('T-3, E-6: after a crash with AOF always the same term continues, in the same epoch', async (t) => {
   const redis = await serverFor(t, FLUSHED_ALWAYS);
   const store = await storeAt(t, redis.url);
   await using session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
@@ -54,7 +54,7 @@ test('T-3, E-6: after a crash with AOF always the same term goes on, in the same
   assert.equal((await lease.checkpoint('row 42')).kind, 'saved');
 });
 
-test('T-4: after a crash with AOF everysec the epoch rises before anything is granted', async (t) => {
+test('T-4: after a crash with AOF everysec the epoch rises before any grant', async (t) => {
   const redis = await serverFor(t, FLUSHED_EVERY_SECOND);
   const store = await storeAt(t, redis.url);
   await using session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
@@ -67,12 +67,12 @@ test('T-4: after a crash with AOF everysec the epoch rises before anything is gr
   assert.ok((await kindsOf(store)).includes('epoch-raised'));
   assert.ok(before.kind === 'alive');
   const { notices } = (await store.sessions.inspect(session.id))?.session ?? { notices: 0 };
-  assert.ok(notices > before.notices, 'everybody alive looks which leases are left');
+  assert.ok(notices > before.notices, 'every live session checks its leases');
   assert.equal((await session.heartbeat()).kind, 'alive');
   assert.equal((await lease.checkpoint('row 42')).kind, 'saved', 'this one is');
 });
 
-test('T-3: a server that has forgotten everything goes on above what it had issued', async (t) => {
+test('T-3: a server that has forgotten everything issues fences above the earlier ones', async (t) => {
   const redis = await serverFor(t, NO_FILE);
   const open = () => storeAt(t, redis.url, { durability: 'any' });
   const old = await open();
@@ -85,7 +85,7 @@ test('T-3: a server that has forgotten everything goes on above what it had issu
   assert.ok(remembered > afresh, `${remembered} for one that knows better, after ${afresh}`);
 });
 
-test('T-3: who has only opened a store knows where its fences were when everything is deleted', async (t) => {
+test('T-3: a client that only opened the store keeps fences rising after everything is deleted', async (t) => {
   const { url } = await serverFor(t);
   const first = await openRedisStore({ url });
   await first.raiseEpoch({ actor: 'olga', reason: 'to be sure' });
@@ -93,10 +93,10 @@ test('T-3: who has only opened a store knows where its fences were when everythi
   await first.close();
   const store = await storeAt(t, url);
   await send(url, 'FLUSHALL');
-  assert.ok((await fenceOf(store)) > before, 'nothing is issued below what was issued');
+  assert.ok((await fenceOf(store)) > before, 'no fence is issued below an earlier one');
 });
 
-/** A living client is what remembers it when all keys are gone. */
+/** A live client remembers it when all keys are gone. */
 function untilKnown(url: string, epoch: number): Promise<void> {
   return until(`a client remembers epoch ${epoch}`, async () => {
     const channels = await send(url, 'PUBSUB', 'CHANNELS', `*:meta:epoch:${epoch}`);
@@ -104,7 +104,7 @@ function untilKnown(url: string, epoch: number): Promise<void> {
   });
 }
 
-test('T-3: after FLUSHALL a new client is not granted a fence below that of one which lives', async (t) => {
+test('T-3: after FLUSHALL a new client gets no fence below that of a live one', async (t) => {
   const { url } = await serverFor(t);
   const living = await storeAt(t, url);
   await living.raiseEpoch({ actor: 'olga', reason: 'as a restart does' });
@@ -130,7 +130,7 @@ test('T-3: a client that only keeps a session remembers the epoch too', async (t
   assert.ok((await fenceOf(fresh)) > before);
 });
 
-test('T-4: keys that are deleted under its feet raise the epoch of a client that has seen more', async (t) => {
+test('T-4: deleted keys raise the epoch of a client that has seen more', async (t) => {
   const redis = await serverFor(t);
   const store = await storeAt(t, redis.url);
   const before = await fenceOf(store);

@@ -1,4 +1,4 @@
-// Which ttl, asked of a coordinator: what it has measured, what it was told, what follows.
+// A coordinator's advice on the ttl: its measurements, the given values, and the result.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,9 +21,9 @@ async function beat(advisor: Advisor, times: number): Promise<void> {
   await store.close();
 }
 
-test('heartbeats count as measured when there are enough of them to know how late one in a thousand is', async () => {
+test('measured heartbeats are used once there are enough to know the slowest in a thousand', async () => {
   let now = 0;
-  // Reading the clock takes its time, so that every heartbeat takes three of it.
+  // Each read of the clock advances it, so that every heartbeat takes three milliseconds.
   const advisor = new Advisor({ monotonicMs: () => (now += 3) });
   await beat(advisor, 499);
   const { measured, heartbeats, assumed } = advisor.advise({ query: {}, live: [], isOfAll: true });
@@ -37,13 +37,13 @@ test('heartbeats count as measured when there are enough of them to know how lat
     [2, 60_000, 0],
   );
   assert.ok(Math.abs(later.assumed.roundTripMs - 3) < 0.1, `${later.assumed.roundTripMs}`);
-  assert.equal(later.assumed.roundTripTailMs, 80, 'what is said comes first');
+  assert.equal(later.assumed.roundTripTailMs, 80, 'a given value comes first');
   const ofOne = advisor.advise({ query: {}, live, isOfAll: false });
   assert.deepEqual([ofOne.measured, ofOne.heartbeats], [['ttlMs', 'graceMs'], 0]);
   assert.equal(ofOne.assumed.roundTripMs, 5, 'nothing that was measured of others');
 });
 
-test('the client asks; what cannot be meant is refused, and so is who may not operate', async () => {
+test('the client gets advice; impossible goals and callers without the operate role are refused', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { sessions } = await coordinator.client(['operate'], 'default');
   const calm = { preset: 'interactive', ttlMs: 60_000, pauseMs: 100 } as const;
@@ -61,7 +61,7 @@ test('the client asks; what cannot be meant is refused, and so is who may not op
   await assert.rejects(submitter.sessions.advice(), { code: 'role-missing' });
 });
 
-test('a key of one project is told nothing of the sessions of others, which hide none of its own', async () => {
+test('a key of one project sees no sessions of others, and they hide none of its own', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { store } = coordinator;
   const open = (first: string, project: string, ttlMs: number): Promise<unknown> => {

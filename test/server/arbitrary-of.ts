@@ -1,4 +1,5 @@
-// Values that a schema allows, mostly, and spoilt ones: what callers send by mistake or on purpose.
+// Values that a schema allows, mostly, and spoilt ones: requests that callers send by mistake or on
+// purpose.
 
 import fc from 'fast-check';
 import type { TSchema } from 'typebox';
@@ -16,7 +17,7 @@ interface Shape {
   readonly maximum?: number;
 }
 
-/** Ids that exist: without them most requests would only find out that nothing is there. */
+/** Existing ids: without them most requests would only find nothing. */
 export type Known = readonly string[];
 
 const ODD: fc.Arbitrary<unknown> = fc.oneof(

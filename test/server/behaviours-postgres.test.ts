@@ -1,6 +1,6 @@
-// What holds for pipelines must hold over HTTP on PostgreSQL, and when that is reached through a pooler in
-// transaction mode, of which nothing was said: one run shows both. Each is tried more by itself: over HTTP on
-// SQLite, embedded on PostgreSQL.
+// The promises to pipelines hold over HTTP on PostgreSQL, and behind an undeclared pooler in
+// transaction mode; one run shows both. Other tests cover each alone: over HTTP on SQLite, embedded
+// on PostgreSQL.
 
 import { after } from 'node:test';
 import { registerBehaviours } from '../engine/register.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Where the parts of a build are that run as processes of their own. */
+/** The parts of a build that run as separate processes. */
 export interface Build {
   /** The command line. */
   readonly cli: string;

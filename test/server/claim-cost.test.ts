@@ -1,5 +1,6 @@
-// X-90: a claim has a bounded cost. A tenant can open any number of sessions, let each take an execution, and let it
-// die: that slows neither the claims of other projects nor, beyond a bound, each of its own, which all projects wait for.
+// X-90: a claim has a bounded cost. A tenant can open any number of sessions, let each take an
+// execution, and let it die. This slows neither the claims of other projects nor, beyond a bound,
+// its own, which all projects wait for.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -9,7 +10,7 @@ import { Counters } from './cost/counters.ts';
 const DEAD = 300;
 
 const counters = await Counters.start();
-// Only code that is loaded from here on is counted.
+// The counters cover only code that is loaded from here on.
 const { openMemoryStore } = await import('../../src/store/sqlite/open-memory.ts');
 const { claiming, claimOnce, endSessionOf, mustSubmit, OTHER_PROJECT, PROJECT, worker } =
   await import('../../contract/execution/worker.ts');
@@ -65,7 +66,7 @@ test('X-90: a claim costs the same beside 300 and 900 dead sessions of its own p
   };
   const costOfClaim = async (name: string): Promise<number> => {
     const who = await worker(store, name);
-    // Old enough to try a suspect.
+    // Old enough to claim a suspect.
     const request = claiming(who, 1, { project: PROJECT, livedMs: 60_000 });
     await counters.of(async () => undefined);
     return (await counters.of(() => claimOnce(store, request))).blocks;

@@ -1,11 +1,11 @@
-// What a client sends arrives with the types that it had, as in an embedded engine.
+// Values from a client arrive with their types, as in an embedded engine.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pipeline } from '../../src/index.ts';
 import { TestCoordinator } from './coordinator.ts';
 
-/** With what JSON has nothing for, and with what looks like a tag. */
+/** With values beyond JSON, and values that look like a tag. */
 const VALUE = {
   at: new Date(1_893_456_000_000),
   map: new Map<unknown, unknown>([['a', new Set([1n, -2n])]]),
@@ -13,7 +13,7 @@ const VALUE = {
   like: { $date: 'tomorrow' },
 };
 
-test('X-48: inputs, signals, defaults and schedules of a client arrive as they were', async () => {
+test('X-48: inputs, signals, defaults and schedules of a client arrive unchanged', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const seen = Promise.withResolvers<readonly unknown[]>();
   const order = pipeline({
@@ -37,7 +37,7 @@ test('X-48: inputs, signals, defaults and schedules of a client arrive as they w
   }
 });
 
-test('X-48, X-89: what a client cannot send is refused with its path, before it is sent', async () => {
+test('X-48, X-89: a value that a client cannot send is refused with its path, before it is sent', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const client = await coordinator.client(['submit'], 'default');
   const send = (input: unknown) => client.executions.submit({ pipeline: 'order', input });
@@ -46,7 +46,7 @@ test('X-48, X-89: what a client cannot send is refused with its path, before it 
   await assert.rejects(send([10n ** 1_000n]), /value\[0\] is a bigint of more than 1000 digits/);
 });
 
-test('tags that cannot be read are refused, and long numbers before they are read', async () => {
+test('unreadable tags are refused, and long numbers before they are read', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const key = await coordinator.key(['submit'], 'default');
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };

@@ -20,7 +20,7 @@ export interface Given extends Omit<Partial<ServerOptions>, 'store'> {
   readonly store?: CoordinatorStore;
 }
 
-/** The store is closed with it. */
+/** A coordinator for tests. It closes its store. */
 export class TestCoordinator {
   readonly store: CoordinatorStore;
   readonly server: Server;
@@ -49,7 +49,7 @@ export class TestCoordinator {
     return this.server.url;
   }
 
-  /** Of all projects without one. */
+  /** For all projects if none is given. */
   async key(roles: readonly Role[], project?: string): Promise<string> {
     const { access } = this.store;
     const named = project === undefined ? undefined : parseProject(project);
@@ -98,14 +98,14 @@ async function openInFolder(): Promise<CoordinatorStore> {
   };
 }
 
-/** Of the key that acted; its id is there too (J-8). */
+/** The name of the acting key, with its id (J-8). */
 export function nameIn(actor: string | undefined): string {
   const name = /^(.*) \([a-z2-7]{16}\)$/.exec(actor ?? '')?.[1];
   if (name === undefined) throw new Error(`Expected a name and the id of a key; got ${actor}`);
   return name;
 }
 
-/** Until it is so; what is waited for comes by itself. */
+/** Polls until the condition holds; it comes by itself. */
 export async function until<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
   for (;;) {
     const found = await look();
@@ -114,7 +114,7 @@ export async function until<Found>(look: () => Promise<Found | undefined>): Prom
   }
 }
 
-/** The code of the problem that came back. */
+/** The code of the returned problem. */
 export function refusedWith(code: string, status?: number): (error: unknown) => boolean {
   return (error) => {
     const { code: got, status: answered } = error as { code?: string; status?: number };

@@ -1,5 +1,5 @@
-// Every route and every message has a bound on what one request costs the others, who share its process. The table of
-// what each costs is printed.
+// Every route and every message has a bound on what one request costs the others in its process.
+// The test prints the table of costs.
 
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { type Cost, Counters } from './cost/counters.ts';
 import { largestOf, SHAPES } from './cost/largest.ts';
 
 const counters = await Counters.start();
-// Only code that is loaded from here on is counted.
+// The counters cover only code that is loaded from here on.
 const { openMemoryStore } = await import('../../src/store/sqlite/open-memory.ts');
 const { WORK_KINDS, workMessage } = await import('../../src/protocol/messages/work-messages.ts');
 const { ROUTES } = await import('../../src/protocol/rest/routes.ts');
@@ -24,13 +24,16 @@ const TRANSPORT_NAMES = Object.keys(TRANSPORTS) as (keyof typeof TRANSPORTS)[];
 
 const MIB = 1024 * 1024;
 /**
- * A page of 16 Mi characters is written for its size, its etag and the answer. A re-drive reads a history of 64 Mi
- * characters twice.
+ * The coordinator writes a page of 16 Mi characters for its size, its etag and the response. A
+ * re-drive reads a history of 64 Mi characters twice.
  */
 const MAX: Cost = { parsed: 144 * MIB, written: 80 * MIB, rows: 25_000, blocks: 5_000_000 };
-/** And for each character that was sent: it is parsed, checked and written. */
+/** Plus the cost of each sent character: parsing, checking and writing. */
 const MAX_EACH: Cost = { parsed: 3, written: 4, rows: 0, blocks: 6 };
-/** The queue and its worker are in this process, too: each reads and writes as much as the coordinator does. */
+/**
+ * The queue and its worker are in this process too: each reads and writes as much as the
+ * coordinator does.
+ */
 const SHARERS: Readonly<Record<string, number>> = { sqs: 2 };
 
 after(() => counters.stop());
@@ -68,7 +71,7 @@ test('no request to any route, and no message of any transport, costs more than 
   const { url } = stand.coordinator;
   const rich = await plantRich(stand.coordinator);
   const rows: Row[] = [];
-  // What planting it took is not counted.
+  // The cost of planting does not count.
   await counters.of(async () => undefined);
   const carried = TRANSPORT_NAMES.flatMap((name) => WORK_KINDS.map((kind) => ({ name, kind })));
   const sampled = sample('costs of messages', carried, 4);
@@ -82,7 +85,7 @@ test('no request to any route, and no message of any transport, costs more than 
         0,
       );
       const cost = await counters.of(async () => {
-        // A message that is refused costs, too.
+        // A refused message costs too.
         for (const each of asked) await transport.request(each).catch(() => undefined);
       });
       rows.push({ name: `${name} ${kind}`, sent, ...cost });

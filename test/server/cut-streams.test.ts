@@ -1,4 +1,5 @@
-// Streams over connections that are cut: a proxy between the client and a coordinator ends them in the middle.
+// Streams over cut connections: a proxy between the client and a coordinator ends them in the
+// middle.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -9,7 +10,10 @@ import { pipeline } from '../../src/index.ts';
 import { holdfast } from '../cli/spawned.ts';
 import { TestCoordinator, until } from './coordinator.ts';
 
-/** Passes everything on, and cuts the connection after this text has gone through, the first so many times. */
+/**
+ * Passes everything on, and cuts the connection after this text, for the first given number of
+ * times.
+ */
 async function cuttingProxy(to: string, cuts: { readonly after: RegExp; left: number }) {
   const { port, hostname } = new URL(to);
   const sockets = new Set<Socket>();
@@ -55,7 +59,7 @@ const counts = pipeline({
   },
 });
 
-test('a stream that is cut goes on after the last event that was received, with nothing twice', async () => {
+test('a stream that is cut continues after the last received event, with nothing twice', async () => {
   await using coordinator = await TestCoordinator.open();
   await coordinator.worker([counts]);
   const key = await coordinator.key(['submit'], 'default');
@@ -92,7 +96,7 @@ async function coordinatorSignal(coordinator: TestCoordinator, id: string, name:
   await client.executions.signal(id, name);
 }
 
-test('holdfast watch lives through a cut, and shows the tree', async () => {
+test('holdfast watch survives a cut, and shows the tree', async () => {
   await using coordinator = await TestCoordinator.open();
   await coordinator.worker([counts]);
   const key = await coordinator.key(['submit'], 'default');
@@ -117,7 +121,7 @@ test('holdfast watch lives through a cut, and shows the tree', async () => {
   }
 });
 
-test('one that is not known, and a coordinator that was never there, are told at once', async () => {
+test('watching an unknown execution, or a missing coordinator, rejects at once', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const client = await coordinator.client(['submit'], 'default');
   const id = '01890000-0000-7000-8000-000000000000';

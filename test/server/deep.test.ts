@@ -1,5 +1,5 @@
-// JSON that is nested deeper than any code that walks it: on every route, over every transport, it is refused, and
-// nobody's stack ends.
+// JSON that is nested deeper than any code that walks it. Every route and every transport refuses
+// it, and no stack overflows.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -53,7 +53,7 @@ type Shape = TSchema & {
   readonly minItems?: number;
 };
 
-/** The least that fits, as JSON text. */
+/** The smallest valid value, as JSON text. */
 function least(schema: Shape): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return JSON.stringify(schema.enum[0]);
@@ -76,7 +76,7 @@ function least(schema: Shape): string {
   }
 }
 
-/** An object that has what it must have, and this. */
+/** An object with its required fields, and this one. */
 function bodyWith(schema: Shape, name?: string, value?: string): string {
   const { properties = {}, required = [] } = schema;
   const fields = Object.entries(properties)
@@ -85,7 +85,7 @@ function bodyWith(schema: Shape, name?: string, value?: string): string {
   return `{${[...fields, ...(name === undefined ? [] : [`${JSON.stringify(name)}:${value}`])].join()}}`;
 }
 
-/** All of it is deep, or one of its fields is, or one that nobody knows. */
+/** Deep as a whole, in one field, or in an unknown field. */
 function bodiesOf(schema: Shape, deep: string): readonly string[] {
   const names = [...Object.keys(schema.properties ?? {}), 'unknown'];
   return [deep, ...names.map((name) => bodyWith(schema, name, deep))];
@@ -93,7 +93,7 @@ function bodiesOf(schema: Shape, deep: string): readonly string[] {
 
 const withBody = ROUTES.filter(({ method }) => method !== 'GET');
 for (const route of sample('routes, nested too deep', withBody, 20)) {
-  test(`${route.method} ${route.path} refuses what is nested too deep`, async () => {
+  test(`${route.method} ${route.path} refuses values that are nested too deep`, async () => {
     const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) =>
       name === 'version' ? '1' : '01a1e190-0000-7000-8000-000000000001',
     );
@@ -116,7 +116,7 @@ for (const route of sample('routes, nested too deep', withBody, 20)) {
   });
 }
 
-test('every message of a worker is refused in an envelope, whatever carried it', async () => {
+test('every worker message with deep nesting is refused in an envelope, over any transport', async () => {
   const { coordinator } = await coordinatorOf({ store });
   const dispatch = dispatchOf({ coordinator, onFault: (_, error) => faults.push(error) });
   const caller = { name: 'w', project: DEFAULT_PROJECT, isOfAll: false, roles: new Set<Role>() };
@@ -140,7 +140,7 @@ test('every message of a worker is refused in an envelope, whatever carried it',
   assert.deepEqual(faults, []);
 });
 
-test('over gRPC too', async () => {
+test('gRPC refuses deep nesting too', async () => {
   const made = openMemoryStore();
   const log = { info: () => undefined, fault: (_: string, error: unknown) => faults.push(error) };
   const opened = await openServer({ store: made, port: 0, grpc: { port: 0 }, log });
@@ -153,7 +153,7 @@ test('over gRPC too', async () => {
       client.makeUnaryRequest(
         WORK_SERVICE.Ask.path,
         ({ body, ...rest }: typeof request) =>
-          // What is a text here is JSON already.
+          // A text here is already JSON.
           Buffer.concat([
             WORK_SERVICE.Ask.requestSerialize(rest as never),
             Buffer.from([0x22]),
@@ -174,7 +174,7 @@ test('over gRPC too', async () => {
   assert.deepEqual(faults, []);
 });
 
-/** As protobuf writes it: seven bits a byte. */
+/** As protobuf writes it: seven bits per byte. */
 function lengthOf(text: string): Buffer {
   const bytes: number[] = [];
   let left = Buffer.byteLength(text);

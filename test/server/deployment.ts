@@ -1,5 +1,5 @@
-// Coordinators and workers as processes of their own on one store, which come and go while executions are
-// submitted through whichever coordinator answers; and what must be true afterwards.
+// Coordinators and workers as separate processes on one store. They come and go while callers
+// submit through any coordinator that responds. Afterwards the test checks the results.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -47,12 +47,12 @@ export class Deployment {
     return this.#ports.map((port) => `http://127.0.0.1:${port}`);
   }
 
-  /** Beside what it keeps itself; gone when it is closed. */
+  /** A folder beside the store's own, removed at the end. */
   file(name: string): string {
     return join(this.#folder, name);
   }
 
-  /** As people start it. */
+  /** Started as people start it. */
   async startCoordinator(nth: number, build: Build = PRESENT_BUILD): Promise<void> {
     const words = servingOn(this.#place, this.#ports[nth] ?? 0, build);
     await this.#start(`coordinator-${nth}`, words);
@@ -74,7 +74,7 @@ export class Deployment {
     this.#children.get(name)?.kill('SIGCONT');
   }
 
-  /** Answers that said that something is wrong with the coordinator. */
+  /** Responses that report a fault of the coordinator. */
   get faults(): number {
     return this.#faults;
   }
@@ -92,14 +92,15 @@ export class Deployment {
     if (how === 'SIGTERM') assert.equal(child.exitCode, 0, `${name} stopped cleanly`);
   }
 
-  /** Each under a key of its own, and again until somebody has said yes. */
+  /** Each under its own key, and repeated until a coordinator accepts it. */
   submit(count: number): Promise<readonly string[]> {
     const made = Array.from({ length: count }, () => {
       const n = this.#ids.length;
       const id = this.#any(({ executions }) =>
         executions.submit({ pipeline: 'load', input: n, key: `load/${n}` }).then((got) => got.id),
       );
-      // Whoever waits for it is told; after a failure nobody may.
+      // A caller that awaits it gets the error. Without one, the rejection must not end the
+      // process.
       id.catch(() => undefined);
       this.#ids.push(id);
       return id;
@@ -107,7 +108,10 @@ export class Deployment {
     return Promise.all(made);
   }
 
-  /** Everything ended, once, under one id for a key; no effect was had twice under one fence. */
+  /**
+   * Every execution ended once, under one id for its key, and no effect happened twice under one
+   * fence.
+   */
   async settle(): Promise<Settled> {
     const ids = await Promise.all(this.#ids);
     assert.equal(new Set(ids).size, ids.length, 'one execution for each key');
@@ -123,7 +127,7 @@ export class Deployment {
     return { executions: ids.length, ...effects, perSecond: perSecond(ended) };
   }
 
-  /** Of all executions, in the order in which they were submitted. */
+  /** All executions, in the order of their submission. */
   async histories(): Promise<readonly (readonly HistoryMessage[])[]> {
     const ids = await Promise.all(this.#ids);
     return Promise.all(ids.map((id) => this.#historyOf(id)));
@@ -150,7 +154,7 @@ export class Deployment {
     assert.equal(child.exitCode, null, `${name} did not start: ${problems}`);
   }
 
-  /** Through one after the other until one answers; a no is an answer. */
+  /** Tries one coordinator after the other until one responds; a refusal is a response. */
   async #any<Found>(ask: (client: HoldfastClient) => Promise<Found>): Promise<Found> {
     for (let nth = Math.floor(Math.random() * this.#ports.length); ; nth += 1) {
       const url = this.urls[nth % this.#ports.length] ?? '';
@@ -193,7 +197,7 @@ export class Deployment {
   }
 }
 
-/** What starts a coordinator. */
+/** The arguments that start a coordinator. */
 export function servingOn(
   place: StorePlace,
   port: number,
@@ -209,7 +213,7 @@ function flagsOf(place: StorePlace): readonly string[] {
   return ['--store', url, '--postgres-schema', schema, ...few];
 }
 
-/** Settings of whoever runs the tests are not those of what is tested. */
+/** Settings of the person who runs the tests must not reach the tested processes. */
 export function ownEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('HOLDFAST_') && name !== 'NODE_TEST_CONTEXT',
@@ -220,7 +224,7 @@ export function ownEnvironment(): NodeJS.ProcessEnv {
 interface Shape {
   readonly coordinators: number;
   readonly ttlMs: number;
-  /** How long each of the steps takes. */
+  /** The duration of each step. */
   readonly stepMs?: number;
 }
 
@@ -229,7 +233,7 @@ interface Settled {
   readonly repeated: number;
   /** P1: under a lower fence than the one before; a resource that checks fences refuses them. */
   readonly stale: number;
-  /** How many ended in each second of the run; `-` where there was nothing to do. */
+  /** How many ended in each second of the run; `-` if there was nothing to do. */
   readonly perSecond: readonly (number | '-')[];
 }
 

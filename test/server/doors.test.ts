@@ -1,4 +1,5 @@
-// Every route, by everybody who may not: without a key, with the wrong role, of another project.
+// Every route, called by everyone who may not: without a key, with the wrong role, from another
+// project.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -35,12 +36,12 @@ async function call(
   return { status, code };
 }
 
-test('only these are for everybody', () => {
+test('only these routes are public', () => {
   const found = ROUTES.filter(({ allows }) => allows === 'public').map(({ name }) => name);
   assert.deepEqual(found.sort(), [...PUBLIC].sort());
 });
 
-test('nobody comes in without a key, or with one that is none', async () => {
+test('every other route refuses callers without a valid key', async () => {
   const limits = { wrongKeysPerMinute: 100_000 };
   await using coordinator = await TestCoordinator.onMemory({ limits });
   const strange = (await coordinator.key(['submit'])).slice(0, -3).concat('AAA');
@@ -52,7 +53,7 @@ test('nobody comes in without a key, or with one that is none', async () => {
   }
 });
 
-test('nobody comes in with another role', async () => {
+test('every other route refuses keys with another role', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const keys = new Map<Role, string>();
   for (const role of ROLES) keys.set(role, await coordinator.key([role], 'default'));
@@ -70,7 +71,7 @@ test('nobody comes in with another role', async () => {
   }
 });
 
-test('nobody reaches into another project, and nothing there changes', async () => {
+test('no route reaches into another project, and nothing there changes', async () => {
   const secret = 'a secret of thirty-two bytes, or more';
   await using coordinator = await TestCoordinator.open({
     links: { keys: { one: secret }, current: 'one' },
@@ -95,7 +96,7 @@ test('nobody reaches into another project, and nothing there changes', async () 
   assert.deepEqual(await look(coordinator, victim), before);
 });
 
-test('a key of one project cannot ask for another one', async () => {
+test('a key of one project cannot select another one', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   await coordinator.key(['submit'], 'victim');
   const key = await coordinator.key(['submit'], 'stranger');
@@ -107,7 +108,7 @@ test('a key of one project cannot ask for another one', async () => {
   );
 });
 
-test("a worker learns nothing of another project's executions from what it may not write", async () => {
+test("a worker learns nothing of another project's executions from refused writes", async () => {
   await using coordinator = await TestCoordinator.open();
   const victim = await plantVictim(coordinator);
   const key = await coordinator.key(['work'], 'stranger');

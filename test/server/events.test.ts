@@ -14,7 +14,7 @@ const waits = pipeline({
   },
 });
 
-test('a history is told as it happens, and ends with the execution', async () => {
+test('a history is streamed as it happens, and the stream ends with the execution', async () => {
   await using coordinator = await TestCoordinator.open();
   await coordinator.worker([waits]);
   const client = await coordinator.client(['submit'], 'default');
@@ -32,7 +32,7 @@ test('a history is told as it happens, and ends with the execution', async () =>
   assert.equal(all.at(-1)?.kind, 'completed');
 });
 
-test('who comes back is told what came after what it has', async () => {
+test('a client that reconnects gets the events after its last one', async () => {
   await using coordinator = await TestCoordinator.open();
   const client = await coordinator.client(['submit'], 'default');
   const { id } = await client.executions.submit({ pipeline: 'nobody' });
@@ -61,7 +61,7 @@ test('who comes back is told what came after what it has', async () => {
   await assert.rejects(other.executions.watch(id).next(), refusedWith('execution-unknown', 404));
 });
 
-test('lists are told that they may have changed, and to start over when it is not known', async () => {
+test('list streams announce possible changes, and a reset after a restart', async () => {
   await using coordinator = await TestCoordinator.open();
   const client = await coordinator.client(['submit'], 'default');
   const [old] = await take(client.hints({ after: 'of another life.7' }), 1);
@@ -90,7 +90,7 @@ test('streams count as held open, and end when the coordinator stops', async () 
   await text;
 });
 
-/** As fast as that: keys are looked at again every few seconds. */
+/** A clock that runs faster, since a coordinator checks keys only every few seconds. */
 const TIMES = 50;
 const hurried = {
   clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() * TIMES },
@@ -100,7 +100,7 @@ const hurried = {
   },
 };
 
-test('a key that was ended goes on reading nothing: its streams end', async () => {
+test('the streams of a revoked key end', async () => {
   await using coordinator = await TestCoordinator.open(hurried);
   const client = await coordinator.client(['submit'], 'default');
   const { id } = await client.executions.submit({ pipeline: 'nobody' });

@@ -13,7 +13,7 @@ import { RawWorker } from './raw-worker.ts';
 const SHARE = 8;
 const SENT = 20;
 
-/** A coordinator of two projects, whose next turn of shares comes when the test lets it. */
+/** A coordinator with two projects, whose next turn of shares comes when the test allows it. */
 class Stand {
   /** Heartbeats that reached the store. */
   beats = 0;
@@ -32,7 +32,7 @@ class Stand {
         return () => undefined;
       },
     };
-    // Time stands still: no project falls silent on a busy machine.
+    // Time stands still, so no project falls silent on a busy machine.
     const clock = { ...systemClock, monotonicMs: () => 0 };
     const store = this.#counting(openMemoryStore());
     return TestCoordinator.open({
@@ -111,7 +111,7 @@ test('P-18: heartbeats do not wait for the large bodies of their own project', a
   await Promise.all(submits);
 });
 
-test('X-90: a coordinator rolls the dice of a claim that has none', async () => {
+test('X-90: a coordinator rolls the dice of a claim without dice', async () => {
   const store = openMemoryStore();
   const dice: unknown[] = [];
   const claim: typeof store.executions.claim = (request) => {
@@ -145,7 +145,7 @@ for (const path of ['heartbeat', 'stream']) {
         ? hostile.call('GET', '/v1/events', undefined, leaving.signal)
         : beat(hostile, leaving.signal),
     );
-    // The coordinator answers requests that were sent after them, so it has read them.
+    // The coordinator answers later requests, so it has read these.
     const other = await RawWorker.open(coordinator, 'other');
     for (let nth = 0; nth < 2; nth += 1) await beat(other);
     leaving.abort();
@@ -157,7 +157,7 @@ for (const path of ['heartbeat', 'stream']) {
     assert.equal(stand.beats, reached + 1, 'those that left did not reach the store');
     const open = new AbortController();
     const response = await hostile.open('/v1/events', open.signal);
-    assert.equal(response.status, 200, 'no stream is counted that nobody reads');
+    assert.equal(response.status, 200, 'a stream without a reader is not counted');
     open.abort();
   });
 }

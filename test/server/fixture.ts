@@ -1,4 +1,4 @@
-// A coordinator with something in it: executions in several states, a worker's session, keys.
+// A coordinator with some content: executions in several states, a worker's session, keys.
 
 import { HoldfastClient } from '../../src/client/client.ts';
 import { type Archive, Holdfast, pipeline } from '../../src/index.ts';
@@ -41,7 +41,7 @@ export async function plant(store: CoordinatorStore, archive?: Archive): Promise
   return { known: [failed.id, waiting.id, queued.id, session, ...interactions, ...archived] };
 }
 
-/** One whose rows are gone. */
+/** An archived execution, whose rows are gone. */
 async function plantArchived(store: CoordinatorStore, archive: Archive): Promise<string> {
   const holdfast = new Holdfast({ store, retention: { archive, keepMs: { completed: 0 } } });
   const worker = await holdfast.worker({ pipelines: [quick], pollMs: 20 });

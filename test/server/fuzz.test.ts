@@ -1,6 +1,6 @@
-// Every route, with values made from its schemas and then spoilt: bad types, sizes, encodings, huge numbers,
-// unknown fields. Whatever is sent, nothing is answered with 500, the coordinator goes on, and what was
-// refused has changed nothing.
+// Every route, with values from its schemas that are then spoilt: bad types, sizes, encodings, huge
+// numbers, unknown fields. No response is a 500, the coordinator continues, and a refused request
+// changes nothing.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -23,7 +23,7 @@ const RUNS_IN_FULL = 300;
 const RUNS = isFullRun() ? RUNS_IN_FULL : 8;
 const ALL = ROUTES.length * RUNS_IN_FULL;
 if (!isFullRun()) noteLeftOut('spoilt requests', ALL - ROUTES.length * RUNS, ALL);
-/** Streams answer without an end: they are opened and let go. */
+/** Streams never end, so the test opens them and drops them. */
 const RELEASE_MS = 2_000;
 
 let store: CoordinatorStore;
@@ -56,7 +56,7 @@ interface Sent {
 }
 
 for (const route of ROUTES) {
-  test(`${route.method} ${route.path} takes nothing amiss`, async () => {
+  test(`${route.method} ${route.path} answers random requests, and a refused one changes nothing`, async () => {
     const sent = fc.record({
       params: arbitraryOf(route.params, known),
       query: arbitraryOf(route.query, known),
@@ -79,9 +79,9 @@ async function tryOut(route: Route, sent: Sent): Promise<void> {
   await response.body?.cancel().catch(() => undefined);
   if (response.status < 400) return;
   const { code, detail } = JSON.parse(text) as { code?: unknown; detail?: unknown };
-  // Nobody is there to check an answer: what was to do so is left, and was cancelled.
+  // No worker can validate an answer: its relay execution stays, cancelled.
   if (code === 'no-worker') return;
-  // An answer, to who asked for it: nobody could take it, and nothing was submitted.
+  // An expected refusal: no worker could take it, and nothing was submitted.
   const isReply = response.status < 500 || code === 'no-worker-for';
   assert.ok(isReply, `${response.status} ${text} ${String(faults.at(-1))}`);
   assert.ok(typeof code === 'string' && typeof detail === 'string', text);
@@ -106,7 +106,7 @@ async function send(route: Route, { params, query, body }: Sent): Promise<Respon
   });
 }
 
-/** No long polls: they would only wait. */
+/** No long polls, which would only wait. */
 function queryText(query: object): string {
   const pairs = Object.entries(query).map(([name, value]): [string, string] => [
     name.toWellFormed(),

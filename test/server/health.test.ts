@@ -9,7 +9,7 @@ import { systemClock } from '../../src/support/clock.ts';
 import { StoreUnavailable } from '../../src/support/fault.ts';
 import { TestCoordinator } from './coordinator.ts';
 
-test('it says that it lives, and that it is ready while its store answers', async () => {
+test('healthz reports a live process, readyz a store that responds', async () => {
   const store = openMemoryStore();
   let isAway = false;
   const away = {
@@ -31,7 +31,7 @@ test('it says that it lives, and that it is ready while its store answers', asyn
   assert.deepEqual([await status('/healthz'), await status('/readyz')], [200, 503]);
 });
 
-test('all who ask within a second whether it is ready share one look at the store', async () => {
+test('readiness probes within a second share one read of the store', async () => {
   const store = openMemoryStore();
   let reads = 0;
   const counted = {
@@ -74,7 +74,7 @@ test('a sealed store is not ready, and callers without a key do not learn where 
   assert.equal((await fetch(`${url}/readyz`)).status, 200);
 });
 
-test('strangers are not told where the store is; keys are', async () => {
+test('errors show the store’s address to callers with a key only', async () => {
   const store = openMemoryStore();
   let isAway = false;
   const away = (): Promise<never> =>
@@ -104,7 +104,7 @@ test('strangers are not told where the store is; keys are', async () => {
   assert.doesNotMatch(unknown, /10\.0\.0\.7/);
 });
 
-test('a store that does not answer within a second is one that is not ready', async () => {
+test('a store that does not respond within a second is not ready', async () => {
   const store = openMemoryStore();
   let isHanging = false;
   const hanging = {
@@ -120,7 +120,7 @@ test('a store that does not answer within a second is one that is not ready', as
   assert.equal((await fetch(`${coordinator.url}/readyz`)).status, 503);
 });
 
-test('metrics are for operators, or for everybody when that was said', async () => {
+test('metrics are for operators, or public if configured', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const url = `${coordinator.url}/metrics`;
   assert.equal((await fetch(url)).status, 401);
@@ -135,13 +135,13 @@ test('metrics are for operators, or for everybody when that was said', async () 
   assert.equal((await fetch(`${open.url}/metrics`)).status, 200);
 });
 
-test('without prom-client nothing is counted, and it is said what to install', async () => {
+test('without prom-client nothing is counted, and the error names the package to install', async () => {
   const route = ROUTES.find(({ name }) => name === 'readMetrics');
   const answer = route?.handle({ metrics: undefined } as never, {} as never);
   await assert.rejects(Promise.resolve(answer), /npm install prom-client/);
 });
 
-test('where projects, keys and releases are managed can be somewhere else, or nowhere', async () => {
+test('the admin routes can be on another listener, or off', async () => {
   await using off = await TestCoordinator.onMemory({ admin: 'off' });
   await using apart = await TestCoordinator.onMemory({ admin: { port: 0 } });
   const authorization = `Bearer ${await apart.key(['admin', 'submit'])}`;
@@ -174,7 +174,7 @@ const retried = pipeline({
   },
 });
 
-test('what goes through it is counted: submits, waits, steps, retries, ends, and what is ready and runs', async () => {
+test('metrics count submits, waits, steps, retries, ends, and ready and running executions', async () => {
   await using coordinator = await TestCoordinator.open({ publicMetrics: true });
   const client = await coordinator.client(['submit'], 'default');
   await client.executions.submit({ pipeline: 'waits', lane: 'batch' });
@@ -203,7 +203,7 @@ test('what goes through it is counted: submits, waits, steps, retries, ends, and
   assert.doesNotMatch(text, /"default"/, 'no project is a label');
 });
 
-test('readers of metrics share one count of what is ready for a second', async () => {
+test('readers of metrics share one count of ready executions for a second', async () => {
   const memory = openMemoryStore();
   let counts = 0;
   const executions: typeof memory.executions = {
@@ -226,7 +226,7 @@ test('readers of metrics share one count of what is ready for a second', async (
   assert.equal(counts, 2);
 });
 
-test('what a key of one project reads is counted of that project alone', async () => {
+test('a key of one project reads the counts of that project only', async () => {
   await using coordinator = await TestCoordinator.open();
   const ended = pipeline({ name: 'ended', run: (ctx) => ctx.step('s', () => 1) });
   for (const [project, count] of [
@@ -260,7 +260,7 @@ test('what a key of one project reads is counted of that project alone', async (
   assert.deepEqual(await counts(), ['3', '3', '3', '3', '3']);
 });
 
-test('the trace of a submit reaches each attempt of each step, and its children; what is none is left out', async () => {
+test('the trace of a submit reaches each attempt of each step, and its children; an invalid one is dropped', async () => {
   await using coordinator = await TestCoordinator.open();
   const seen: unknown[] = [];
   const child = pipeline({
@@ -297,7 +297,7 @@ test('the trace of a submit reaches each attempt of each step, and its children;
   assert.deepEqual(new Set(seen), new Set([undefined]));
 });
 
-test('an old snapshot is named to keys of all projects, by explain and with the depth', async () => {
+test('keys for all projects see an old snapshot in explain and in the depth', async () => {
   const store = openMemoryStore();
   const storeProblem = { sentence: 'Process 7 is slow.', advice: 'End it.' };
   const executions = { ...store.executions, findProblem: () => Promise.resolve(storeProblem) };

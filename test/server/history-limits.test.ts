@@ -1,4 +1,5 @@
-// One execution takes a bounded history from workers, whatever they write and whichever coordinator they ask.
+// One execution takes a bounded history from workers, whatever they write and whichever coordinator
+// they use.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,7 +27,7 @@ function answerOf({ json }: Raw): readonly [kind: string, code?: string] {
 const REFUSED = ['fault', 'payload-too-large'];
 const ENDS = { verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
 
-test('M-32: an execution takes so many events from workers, and can be ended then', async () => {
+test('M-32: an execution takes a limited number of events from workers, and can still be ended', async () => {
   await using coordinator = await TestCoordinator.onMemory({ limits });
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
@@ -40,7 +41,7 @@ test('M-32: an execution takes so many events from workers, and can be ended the
   assert.deepEqual(answerOf(await worker.write(next, ENDS)), ['finished']);
 });
 
-test('M-32: an execution takes so many bytes of events from workers, also from another coordinator', async () => {
+test('M-32: an execution takes a limited size of events from workers, also over another coordinator', async () => {
   const store = openMemoryStore();
   const shared = { ...store, close: async () => undefined };
   await using first = await TestCoordinator.open({ store: shared, limits });
@@ -58,14 +59,14 @@ test('M-32: an execution takes so many bytes of events from workers, also from a
   }
   const elsewhere = new RawWorker(second.url, key, 'ours');
   assert.deepEqual(answerOf(await elsewhere.write(next, steps(1, half))), REFUSED);
-  // What was refused does not count.
+  // Refused writes do not count.
   assert.deepEqual(answerOf(await worker.write(next, steps(1, half / 2))), ['recorded']);
   const last: RawOwner = { ...next, seq: next.seq + 1 };
   assert.deepEqual(answerOf(await worker.write(last, ENDS)), ['finished']);
   await store.close();
 });
 
-test('a pipeline that records without end fails, and its failure says why', async () => {
+test('a pipeline that records without end fails with that reason', async () => {
   await using coordinator = await TestCoordinator.onMemory({ limits });
   const endless = pipeline({
     name: 'endless',

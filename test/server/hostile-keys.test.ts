@@ -1,5 +1,5 @@
-// Keys of one project that mean harm to each other: one for workers does nothing of an operator's, and nothing of another
-// worker's.
+// Keys of one project that attack each other: a worker's key can do nothing of an operator or of
+// another worker.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ const SHARES = [
   { lane: 'batch', limit: 5 },
 ];
 
-test("M-19: a worker's key is given no job of an operator, and says of none that it could run it", async () => {
+test("M-19: a worker's key gets no operator job, and cannot announce that it runs one", async () => {
   const plain = openMemoryStore();
   const asked: (readonly string[])[] = [];
   let worker: RawWorker | undefined;
@@ -55,8 +55,8 @@ test("M-19: a worker's key is given no job of an operator, and says of none that
   assert.deepEqual([status, json.claims], [200, []]);
 });
 
-test('who only submits does not stop what an operator does, nor tells it anything', async () => {
-  // Nobody runs it here: it is there until somebody stops it.
+test("a submit-only key cannot stop or signal an operator's job", async () => {
+  // No worker runs it here: it stays until an operator stops it.
   await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
   const operator = await coordinator.client(['operate', 'submit'], 'ours');
   const { id } = await operator.jobs.cancel({ filter: { pipeline: 'x' }, reason: 'all of them' });
@@ -77,14 +77,14 @@ test('who only submits does not stop what an operator does, nor tells it anythin
   assert.deepEqual(await outcomeOf(`${own.id}/cancel`, {}), [200, undefined]);
 });
 
-test('a job whose end says what is no count takes no other from the list', async () => {
+test('a job whose result is malformed hides no other job from the list', async () => {
   const store = openMemoryStore();
   const holdfast = new Holdfast({ store });
   const input = { act: 'cancel', filter: {}, dryRun: false, by: 'ann', reason: '' };
   const session = systemRandom.uuid() as SessionId;
   const about = { owner: 'evil' as Owner, ttlMs: 60_000, graceMs: 1_000, metadata: {} };
   await store.sessions.open({ id: session, ...about });
-  // As a build before this one let workers do.
+  // As an older build let workers do.
   for (const body of ['{"out":{"x":1}}', '{"out":{"v":7}}', '{"out":{"v":{"seen":"all"}}}']) {
     await holdfast.submit('holdfast.job', input, { project: 'ours' });
     const pipelines = ['holdfast.job'] as PipelineName[];
@@ -108,7 +108,7 @@ test('a job whose end says what is no count takes no other from the list', async
   );
 });
 
-test("an endpoint is given nothing of the engine's own by its name", () => {
+test("an endpoint gets none of the engine's own executions by naming them", () => {
   const endpoint = { url: 'https://shop.example/', pipelines: ['order', 'holdfast.job'] };
   const signing = { keys: { k1: 'x'.repeat(32) }, current: 'k1' };
   assert.throws(
@@ -117,12 +117,15 @@ test("an endpoint is given nothing of the engine's own by its name", () => {
   );
 });
 
-/** Of the key alone; it knows the id of an execution that another worker runs. */
+/**
+ * A worker with another key of the project. It knows the id of an execution that another worker
+ * runs.
+ */
 async function peerOf(coordinator: TestCoordinator, project: string): Promise<RawWorker> {
   return new RawWorker(coordinator.url, await coordinator.key(['work'], project), project);
 }
 
-test("a worker's key does nothing under the session of another key, whatever it has read", async () => {
+test("a worker's key can do nothing under the session of another key, whatever it has read", async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const honest = await RawWorker.open(coordinator, 'ours');
   const own = await honest.running('pay');
@@ -148,7 +151,7 @@ test("a worker's key does nothing under the session of another key, whatever it 
   assert.equal(json.results[0].kind, 'finished');
 });
 
-test('M-20: a session goes on with the key that its own was rotated to, and with no other of that name', async () => {
+test('M-20: a session continues with the key that its own was rotated to, and with no other of that name', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const admin = await coordinator.client(['admin'], 'ours');
   const first = await admin.keys.create({ name: 'w', roles: ['work'], project: 'ours' });
@@ -164,14 +167,14 @@ test('M-20: a session goes on with the key that its own was rotated to, and with
   assert.equal(await beat(namesake.key), 404);
   const next = await admin.keys.rotate(first.id);
   const last = await admin.keys.rotate(next.id);
-  // The last one first: that it follows from the first is not known by the one between.
+  // The last key first: the key in between does not know that it descends from the first.
   assert.deepEqual(
     await Promise.all([last.key, next.key, first.key, namesake.key].map(beat)),
     [200, 200, 200, 404],
   );
 });
 
-test('M-20: a key of all projects goes on with what it was rotated to as well', async () => {
+test('M-20: the session of a key for all projects continues with the rotated key too', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   await coordinator.key(['work'], 'default');
   const admin = await coordinator.client(['admin']);
@@ -187,7 +190,7 @@ test('M-20: a key of all projects goes on with what it was rotated to as well', 
   assert.equal((await peer.call('GET', path)).status, 404);
 });
 
-test('a session that a build before opened, which said no key, is of its project as it was', async () => {
+test('a session from an older build, which recorded no key, still belongs to its project', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await peerOf(coordinator, 'ours');
   const stranger = await peerOf(coordinator, 'theirs');
@@ -199,7 +202,7 @@ test('a session that a build before opened, which said no key, is of its project
   assert.equal((await stranger.call('POST', path, { owner: 'w' })).status, 404);
 });
 
-test('a worker does not make up who submitted it', async () => {
+test('a worker cannot forge the submitter of an execution', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');

@@ -1,5 +1,5 @@
-// Releases, and who means harm: with the key of another project, of another role, with contracts made by hand, and
-// workers that say what is not so.
+// Attacks on releases: with keys of another project or role, with handmade contracts, and by lying
+// workers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -29,7 +29,7 @@ const nested = (depth: number): object => {
   return schema;
 };
 
-test('a contract that is too deep or too large, or whose schemas are none, is refused', async () => {
+test('a contract that is too deep or too large, or has invalid schemas, is refused', async () => {
   const faults: unknown[] = [];
   const log = { info: () => undefined, fault: (_: string, error: unknown) => faults.push(error) };
   await using coordinator = await TestCoordinator.open({ log });
@@ -50,7 +50,7 @@ test('a contract that is too deep or too large, or whose schemas are none, is re
   assert.deepEqual(faults, []);
 });
 
-test('what a preflight keeps of two contracts is no larger than people can read', async () => {
+test('the stored differences of two contracts are cut to a readable size', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const admin = await adminOf(coordinator, 'ours');
   const many = (schema: object): object =>
@@ -77,7 +77,7 @@ test('what a preflight keeps of two contracts is no larger than people can read'
   assert.ok(JSON.stringify(refused.json).length < 400_000, 'nor is why it is not activated');
 });
 
-test('what breaks is not activated by way of a rollout without an active release', async () => {
+test('a breaking release is not activated on a rollout without an active release', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const admin = await adminOf(coordinator, 'ours');
   const less = { ...CONTRACT, input: { type: 'object', required: ['zz'] } };
@@ -95,14 +95,14 @@ test('what breaks is not activated by way of a rollout without an active release
   assert.deepEqual([compared.json.against, compared.json.breaking], ['v1', true]);
 });
 
-/** What a worker says that has a build of this name. */
+/** The announcement of a worker with a build of this name. */
 function having(name: string): object {
   const contracts = { order: contractVersion(CONTRACT) };
   const release = { name, digest: `sha256:${name}`, contracts };
   return { pipelines: ['order'], release, state: 'ready', everyMs: 60_000, room: 1 };
 }
 
-/** The worker of `project` takes the replay that is asked for, and says this. */
+/** The worker of `project` takes the requested replay, and returns this. */
 async function replaying(
   coordinator: TestCoordinator,
   project: string,
@@ -122,7 +122,7 @@ async function replaying(
   return preflight;
 }
 
-test('what a worker says of a replay is taken as far as it can be so', async () => {
+test('malformed preflight results of a worker are ignored', async () => {
   const faults: unknown[] = [];
   const log = { info: () => undefined, fault: (_: string, error: unknown) => faults.push(error) };
   const digest = 'sha256:v1';
@@ -144,7 +144,7 @@ test('what a worker says of a replay is taken as far as it can be so', async () 
   assert.deepEqual(faults, []);
 });
 
-test('who has not announced a release does not answer its preflight, whatever it calls its pipelines', async () => {
+test('a worker that has not announced a release cannot answer its preflight, whatever its pipelines’ names', async () => {
   await using coordinator = await TestCoordinator.open();
   const admin = await adminOf(coordinator, 'ours');
   for (const name of ['v1', 'v2']) await admin.call('POST', RELEASES, build(name));
@@ -171,7 +171,7 @@ test('who has not announced a release does not answer its preflight, whatever it
   assert.deepEqual([status, json.code], [503, 'no-worker'], JSON.stringify(json));
 });
 
-test('a worker pins nothing and claims nothing pinned by what it calls its pipelines', async () => {
+test('a worker can neither pin nor claim pinned executions through its pipelines’ names', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
@@ -188,7 +188,7 @@ test('a worker pins nothing and claims nothing pinned by what it calls its pipel
   }
 });
 
-test('a worker announces the releases of its own project alone, and only with its own session', async () => {
+test('a worker announces the releases of its own project only, and only with its own session', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const theirs = await adminOf(coordinator, 'theirs');
   assert.equal((await theirs.call('POST', RELEASES, build('v1'))).status, 200);
@@ -214,14 +214,14 @@ test('a worker announces the releases of its own project alone, and only with it
   assert.deepEqual([repinning.status, repinning.json.code], [404, 'execution-unknown']);
 });
 
-/** As many as one page of workers has, and one more. */
+/** One more than a page of workers holds. */
 const CROWD = 1_001;
 
-test('however many workers others have, one of this project is found', async () => {
+test('a worker is listed in its project, however many workers others have', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { sessions, executions } = coordinator.store;
   for (let n = 0; n < CROWD; n += 1) {
-    // Before every id that is made by chance.
+    // Sorts before every random id.
     const id = `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}` as SessionId;
     const metadata = { 'holdfast.project': 'theirs' };
     await sessions.open({ id, owner: 'w' as Owner, ttlMs: 3_600_000, graceMs: 0, metadata });

@@ -1,4 +1,5 @@
-// What a worker or a caller says that one store keeps and another cannot: numbers, halves of characters, long texts.
+// Values of workers and callers that one store keeps and another cannot: numbers, halves of
+// characters, long texts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +11,7 @@ import { type RawOwner, RawWorker } from './raw-worker.ts';
 
 const HUGE = Number.MAX_SAFE_INTEGER;
 const HALF = '\ud800';
-/** What cannot be compressed: an index would take more of what can. */
+/** Incompressible, since an index accepts longer text if it can compress it. */
 const LONG = Array.from({ length: 300 }, (_, n) => digestOf(Buffer.from(`${n}`))).join('');
 const STEP_EVENTS = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
 const ENDS = { verb: 'finish', status: 'failed', events: [{ kind: 'failed', body: '{}' }] };
@@ -52,7 +53,7 @@ function writesOf(worker: RawWorker, { id }: RawOwner): readonly object[] {
   ];
 }
 
-/** On a file where no store is given. */
+/** On a file if no store is given. */
 async function opened(open: () => Promise<CoordinatorStore | undefined>): Promise<TestCoordinator> {
   const store = await open();
   return TestCoordinator.open(store === undefined ? {} : { store });
@@ -62,7 +63,7 @@ export function registerHostileValues(
   kind: string,
   open: () => Promise<CoordinatorStore | undefined>,
 ): void {
-  test(`${kind}: what not every store could keep is refused to a worker, and nothing is written`, async () => {
+  test(`${kind}: a worker's values that not every store can keep are refused, and nothing is written`, async () => {
     await using coordinator = await opened(open);
     const worker = await RawWorker.open(coordinator, 'ours');
     const own = await worker.running('x');
@@ -83,7 +84,7 @@ export function registerHostileValues(
     assert.equal(json.results[0].kind, 'finished');
   });
 
-  test(`${kind}: who asks for what comes after any number is answered`, async () => {
+  test(`${kind}: a page after a huge number gets a client error`, async () => {
     await using coordinator = await opened(open);
     const worker = await RawWorker.open(coordinator, 'ours');
     const { id } = await worker.running('x');

@@ -14,7 +14,7 @@ import { RawWorker } from './raw-worker.ts';
 
 const STEP_EVENTS = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
 
-test("M-18: a worker's children, reminders and successors have no parent in another project, nor any but its own", async () => {
+test("M-18: a worker's children, reminders and successors cannot have a foreign parent", async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const theirs = await RawWorker.open(coordinator, 'theirs');
   const victim = await theirs.running('victim');
@@ -45,7 +45,7 @@ test("M-18: a worker's children, reminders and successors have no parent in anot
   assert.ok(!JSON.stringify(history.json).includes('step-completed'), 'nothing was written');
 });
 
-test('a child of its own, and a successor with the parent of its predecessor, are taken', async () => {
+test("a worker's own children, and a successor with its predecessor's parent, are accepted", async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
@@ -59,7 +59,7 @@ test('a child of its own, and a successor with the parent of its predecessor, ar
   assert.equal(answer.json.results[0].kind, 'finished');
 });
 
-test("M-18: a worker asks under ids that follow from its own execution, never under another's", async () => {
+test('M-18: a worker opens awaits only under ids of its own execution', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const asking = { call: 'await:a#1', name: 'a', needed: 1, reminders: [] };
   const plain = { ...asking, signed: false, checked: false };
@@ -80,7 +80,7 @@ test("M-18: a worker asks under ids that follow from its own execution, never un
   assert.match(JSON.stringify(seen.json), /pay 10\?/);
 });
 
-test('a session of another project is not opened again, and nothing is said of it', async () => {
+test('opening a session of another project is refused as unknown', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const theirs = await RawWorker.open(coordinator, 'theirs');
   const ours = await RawWorker.open(coordinator, 'ours');
@@ -90,15 +90,15 @@ test('a session of another project is not opened again, and nothing is said of i
   assert.equal((await theirs.call('POST', '/v1/work/sessions', again)).status, 200);
 });
 
-/** As many as one answer looks at, and a few more. */
+/** One answer looks at a limited number; this is a few more. */
 const CROWD = 10_050;
 
-test('a list of sessions that stops among those of others says none of their ids', async () => {
+test('the cursor of a session list reveals no session of other projects', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { sessions } = coordinator.store;
   const crowd: string[] = [];
   for (let n = 0; n < CROWD; n += 1) {
-    // As by one clock, and as many of one millisecond.
+    // As by one clock, with several in one millisecond.
     const ms = (n >> 2).toString(16).padStart(4, '0');
     const id = `01a1e190-${ms}-7000-8000-${n.toString(16).padStart(12, '0')}` as SessionId;
     const metadata = { 'holdfast.project': 'theirs' };
@@ -117,7 +117,7 @@ test('a list of sessions that stops among those of others says none of their ids
 
 const ENDS = { verb: 'finish', status: 'completed' };
 
-test('the result of an execution is never that of one in another project, whatever it says it goes on as', async () => {
+test('the result of an execution never comes from another project, whatever its continuation names', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const theirs = await RawWorker.open(coordinator, 'theirs');
   const victim = await theirs.running('victim');
@@ -128,7 +128,7 @@ test('the result of an execution is never that of one in another project, whatev
   const body = JSON.stringify({ continuedAs: victim.id });
   const events = [{ kind: 'completed', body }];
   assert.equal((await ours.write(own, { ...ENDS, events })).status, 400);
-  // As a row has it that was written before this was refused.
+  // Like a row from before this check.
   const finish = { ...own, status: 'completed', events };
   await coordinator.store.executions.finish(finish as unknown as Finish);
   const { status, json } = await ours.call('GET', `/v1/executions/${own.id}/result`);
@@ -137,7 +137,7 @@ test('the result of an execution is never that of one in another project, whatev
 
 const LARGE = new TextEncoder().encode('"a secret of theirs"');
 
-test('who knows the digest of a value in another project has nothing by it: not by asking, nor by referring to it', async () => {
+test("knowing the digest of another project's value gives no access, by reading or by reference", async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const digest = digestOf(LARGE);
   const { executions } = coordinator.store;
@@ -156,7 +156,7 @@ test('who knows the digest of a value in another project has nothing by it: not 
   });
   const own = await ours.running('x');
   const ref = `{"ref":"${digest}","size":${LARGE.length}}`;
-  // However it is written, and wherever.
+  // In any spelling, in any place.
   const odd = `{"r\\u0065f":"${digest}"}`;
   const progress = (body: string): object => ({ events: [{ kind: 'progressed', body }] });
   const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
@@ -181,14 +181,14 @@ test('who knows the digest of a value in another project has nothing by it: not 
     const { kind, code } = json.results[0];
     assert.deepEqual([kind, code], ['fault', 'invalid-input'], JSON.stringify(what));
   }
-  // What is inline is their own.
+  // Inline values are their own.
   const { results } = (await ours.write(own, progress(`{"out":{"v":${ref}}}`))).json;
   assert.equal(results[0].kind, 'recorded');
   const history = await ours.call('GET', `/v1/executions/${own.id}/history`);
   assert.ok(!JSON.stringify(history.json).includes('secret'));
 });
 
-test('a reference that got into a row all the same gives the value of another project to nobody who reads it', async () => {
+test("a forged reference in a row gives no reader another project's value", async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const digest = digestOf(LARGE);
   const { executions } = coordinator.store;
@@ -207,7 +207,7 @@ test('a reference that got into a row all the same gives the value of another pr
 
 const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-test('M-22: what nobody could read is refused before it is written', async () => {
+test('M-22: unreadable events are refused before they are written', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
@@ -245,7 +245,7 @@ test('M-22: what nobody could read is refused before it is written', async () =>
   assert.equal(json.results[0].kind, 'recorded');
 });
 
-test('what was stored before it was refused is read all the same, and counted', async () => {
+test('unreadable events from before that check can be read, and are counted', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { executions } = coordinator.store;
   const worker = await RawWorker.open(coordinator, 'ours');
@@ -264,7 +264,7 @@ test('what was stored before it was refused is read all the same, and counted', 
   }
 });
 
-test('what is counted of a write that is done never undoes its answer', async () => {
+test('an error in the counts never undoes the answer to a write that is done', async () => {
   const plain = openMemoryStore();
   const counts = {
     step: () => undefined,
@@ -282,7 +282,7 @@ test('what is counted of a write that is done never undoes its answer', async ()
   await plain.close();
 });
 
-test('what is answered as a fault to one of many writes is in the log', async () => {
+test('a fault in one of many writes is in the log', async () => {
   const plain = openMemoryStore();
   const record = async (): Promise<never> => {
     throw new TypeError('of the inside');
@@ -297,7 +297,7 @@ test('what is answered as a fault to one of many writes is in the log', async ()
   assert.deepEqual(faults, [[new TypeError('of the inside'), { code: 'fault' }]]);
 });
 
-test('M-21: a worker elsewhere holds nothing for longer than ten minutes after it was last heard of', async () => {
+test('M-21: a remote worker holds nothing longer than ten minutes after its last heartbeat', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const { session: id } = worker;

@@ -1,4 +1,4 @@
-// Workers that mean harm by what they write: what others would read of it, and what they are told.
+// Attacks through a worker's writes: what other readers see of them, and what the answers reveal.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -18,14 +18,14 @@ const goesOnAs = (id: string): readonly object[] => [
   { kind: 'completed', body: JSON.stringify({ continuedAs: id }) },
 ];
 
-test('X-72: an execution that goes on as itself, or in a circle, has no result, and nobody hangs', async () => {
+test('X-72: an execution that continues as itself, or in a circle, has no result, and no reader hangs', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { store } = coordinator;
   const worker = await RawWorker.open(coordinator, 'ours');
   const all: RawOwner[] = [];
   for (let n = 0; n < 4; n += 1) all.push(await worker.running('x'));
   const [itself, begins, first, second] = all as [RawOwner, RawOwner, RawOwner, RawOwner];
-  // As rows have it that were written before this was refused.
+  // Like rows from before this check.
   for (const [own, as] of [
     [itself, itself],
     [begins, first],
@@ -45,7 +45,7 @@ test('X-72: an execution that goes on as itself, or in a circle, has no result, 
   }
 });
 
-test('X-72: a worker goes on as what it submits in the same write, and as nothing else', async () => {
+test('X-72: a worker can continue only as an execution that it submits in the same write', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
@@ -85,7 +85,7 @@ test('X-72: a worker goes on as what it submits in the same write, and as nothin
   assert.deepEqual([result.id, result.output], [successor.id, 7]);
 });
 
-test('who guesses what a worker of another project wrote is not told that it was right', async () => {
+test("guessing the write of another project's worker is refused like a wrong guess", async () => {
   await using coordinator = await TestCoordinator.open();
   const theirs = await RawWorker.open(coordinator, 'theirs');
   const parent = await theirs.running('loans');
@@ -102,26 +102,26 @@ test('who guesses what a worker of another project wrote is not told that it was
   const again = await theirs.write(victim, { ...finish, successor });
   assert.equal(again.json.results[0].kind, 'finished', 'a repeated write is answered as the first');
   const ours = await RawWorker.open(coordinator, 'ours');
-  // So that the fence is no news.
+  // So that the fence is known already.
   await ours.running('x');
   const guessed = { ...victim, session: ours.session };
   const { json } = await ours.write(guessed, finish);
   const unknown = { kind: 'refused', why: 'execution-unknown', id: victim.id };
   assert.deepEqual(json.results, [unknown]);
-  // Nor whose child it is.
+  // Nor its parent.
   const own = { ...successor, project: 'ours' };
   const { results } = (await ours.write(guessed, { ...finish, successor: own })).json;
   assert.equal(results[0].code, 'project-denied');
 });
 
-test('a coordinator that has just begun says nothing of the fences of another project', async () => {
+test('a coordinator that has just started reveals no fences of another project', async () => {
   await using before = await TestCoordinator.onMemory();
   const theirs = await RawWorker.open(before, 'theirs');
   const victim = await theirs.running('victim');
   const ours = await RawWorker.open(before, 'ours');
   const absent = (ours.submission() as { readonly id: string }).id;
   for (const fence of [victim.fence - 1, victim.fence, victim.fence + 1]) {
-    // Each of them, as it was begun: no fence was seen there.
+    // Each on a coordinator that has just started and has seen no fence.
     const after = await TestCoordinator.open({ store: { ...before.store } });
     const guess = await RawWorker.open(after, 'ours');
     const answerFor = async (id: string): Promise<string> => {
@@ -141,7 +141,7 @@ const NO_VALUES = [
   ...['{"v":1,"enc":"aaaa","by":"q"}', '{"v":1,"by":5}', '7', '"text"', '[1]', 'null'],
 ];
 
-test('what is no value as it is stored is refused where a value is to be, and every form of one is taken', async () => {
+test('a malformed stored value is refused, and every valid form is accepted', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
@@ -168,7 +168,7 @@ test('what is no value as it is stored is refused where a value is to be, and ev
     }
   }
   for (const value of ['{}', '{"v":null}', '{"v":{"x":1}}', '{"enc":"q83v","by":"aes:1"}']) {
-    // Those that do not say of which execution they are.
+    // Events that do not name their execution.
     for (const what of writesOf(value).filter((each) => !JSON.stringify(each).includes(own.id))) {
       if ('awaits' in what) continue;
       const { json } = await worker.write(await worker.running('y'), what);
@@ -177,7 +177,7 @@ test('what is no value as it is stored is refused where a value is to be, and ev
   }
 });
 
-test('what was stored where a value is to be, and is none, stays closed, and all else of it is read', async () => {
+test('a malformed stored value stays sealed, and the rest of its execution can be read', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { executions } = coordinator.store;
   const worker = await RawWorker.open(coordinator, 'ours');
@@ -193,7 +193,7 @@ test('what was stored where a value is to be, and is none, stays closed, and all
   }
 });
 
-test('M-17, M-24: a history of large values is read in pages that end early, and no more than fits is read at once', async () => {
+test('M-17, M-24: a history of large values is read in pages that end early, within a bound', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
@@ -217,7 +217,7 @@ test('M-17, M-24: a history of large values is read in pages that end early, and
   assert.equal(whole.at(-1)?.seq, own.seq + 19);
 });
 
-test('a list of values that are kept apart opens no more of them than fit one page', async () => {
+test('a list of values that are kept apart reads no more of them than fit one page', async () => {
   const plain = openMemoryStore();
   let opened = 0;
   const getBlob: ExecutionStore['getBlob'] = (asked) => {
@@ -252,7 +252,7 @@ test('a list of values that are kept apart opens no more of them than fit one pa
   assert.equal(next.json.items.length, 3);
 });
 
-test('M-17: a write is refused by the rows that it makes and by the length of its values, before it is parsed', async () => {
+test('M-17: a write is refused by its number of rows and the length of its values, before parsing', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');

@@ -1,4 +1,5 @@
-// Clients that mean harm, on real sockets: they are cut off or refused, and whoever is honest is answered.
+// Hostile clients, on real sockets: the coordinator cuts them off or refuses them, and answers
+// honest clients.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -12,7 +13,7 @@ import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { TestCoordinator, until } from './coordinator.ts';
 
-/** Short, so that those who are too slow are so soon. */
+/** Short limits, so that slow clients reach them soon. */
 const LIMITS = { requestMs: 200 } as const;
 
 async function connected(url: string): Promise<Socket> {
@@ -23,18 +24,18 @@ async function connected(url: string): Promise<Socket> {
   return socket;
 }
 
-/** Everything that it was told until it was closed, which it does not do itself. */
+/** Everything that the client received until the server closed the connection. */
 async function untilClosed(socket: Socket): Promise<string> {
   let received = '';
   socket.setEncoding('utf8').on('data', (text: string) => {
     received += text;
   });
-  // Not `once` of events: it would take a reset for a failure.
+  // Not `once` of events, which would treat a reset as a failure.
   await new Promise((resolve) => socket.once('close', resolve));
   return received;
 }
 
-/** One drop after the other for as long as somebody takes them. */
+/** Sends one drop after the other for as long as the server accepts them. */
 function dribble(socket: Socket, drop: string): void {
   const timer = setInterval(() => socket.write(drop), 20);
   socket.once('close', () => clearInterval(timer));
@@ -46,7 +47,7 @@ async function isAnswered(coordinator: TestCoordinator): Promise<void> {
   assert.equal((await client.executions.read(id)).status, 'queued');
 }
 
-test('headers by drops, a body by drops, and connections that say nothing are cut off, and others are answered', async () => {
+test('slow headers, slow bodies and silent connections are cut off, and others are answered', async () => {
   await using coordinator = await TestCoordinator.onMemory({ limits: LIMITS });
   const key = await coordinator.key(['submit'], 'default');
   const slow = await connected(coordinator.url);
@@ -61,12 +62,12 @@ test('headers by drops, a body by drops, and connections that say nothing are cu
   const silent = Array.from({ length: 50 }, () => connected(coordinator.url).then(untilClosed));
   await isAnswered(coordinator);
   for (const received of await Promise.all(silent)) assert.match(received, /^HTTP\/1\.1 408 /);
-  // Who goes on sending may be reset before it has read why.
+  // A client that keeps sending may be reset before it has read the reason.
   for (const received of await Promise.all(dribbling))
     assert.match(received, /^(HTTP\/1\.1 408 |$)/);
 });
 
-test('whoever has no key is told so before its body is read', async () => {
+test('a caller without a key is refused before its body is read', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const socket = await connected(coordinator.url);
   socket.write(
@@ -80,7 +81,7 @@ test('whoever has no key is told so before its body is read', async () => {
 const STEPS = 16;
 const LISTED = 8;
 
-/** More than sockets keep by themselves. */
+/** More than sockets buffer by themselves. */
 const talkative = pipeline({
   name: 'talkative',
   async run(ctx) {
@@ -89,7 +90,7 @@ const talkative = pipeline({
   },
 });
 
-test('who asks for a stream or a large answer and does not read it is cut off, and is not read for', async () => {
+test('a client that does not read its stream or large response is cut off, and no more is read for it', async () => {
   const plain = openMemoryStore();
   let read = 0;
   const getBlob: ExecutionStore['getBlob'] = (digest) => {
@@ -116,7 +117,7 @@ test('who asks for a stream or a large answer and does not read it is cut off, a
   const large = [1, 2, 3].map(() => neglected(`/v1/executions/${id}/history?limit=${LISTED}`));
   const sockets = await Promise.all([...streams, ...large]);
   await isAnswered(coordinator);
-  // Whoever comes later and says nothing is cut off later.
+  // A silent client that connects later is cut off later.
   for (let nth = 0; nth < 3; nth += 1) await untilClosed(await connected(coordinator.url));
   assert.ok(read < 3 * (STEPS + LISTED), `${read} values were read, as if all had been taken`);
   const received = await Promise.all(sockets.map((socket) => untilClosed(socket.resume())));
@@ -126,7 +127,7 @@ test('who asks for a stream or a large answer and does not read it is cut off, a
   assert.deepEqual(isComplete, Array(6).fill(false), 'each was cut off before its end');
 });
 
-test('a stream on which nothing happens is not cut off', async () => {
+test('an idle stream is not cut off', async () => {
   await using coordinator = await TestCoordinator.open({ limits: LIMITS });
   const client = await coordinator.client(['submit'], 'default');
   const { id } = await client.executions.submit({ pipeline: 'nobody' });
@@ -134,7 +135,7 @@ test('a stream on which nothing happens is not cut off', async () => {
   const watching = (async () => {
     for await (const { kind } of client.executions.watch(id)) seen.push(kind);
   })();
-  // Somebody who is too slow is cut off meanwhile: the time that this has is over.
+  // Two silent connections are cut off meanwhile, so the limit has passed for the stream too.
   await untilClosed(await connected(coordinator.url));
   await untilClosed(await connected(coordinator.url));
   await client.executions.cancel(id);
@@ -142,7 +143,7 @@ test('a stream on which nothing happens is not cut off', async () => {
   assert.equal(seen.at(-1), 'cancelled');
 });
 
-test('who asks too often is told when to come back; other keys are answered, also from the same address', async () => {
+test('a key above its rate gets 429 with a retry time; other keys are answered, also from the same address', async () => {
   await using coordinator = await TestCoordinator.onMemory({ limits: { requestsPerMinute: 20 } });
   const key = await coordinator.key(['submit'], 'default');
   const ask = (authorization: string): Promise<Response> =>
@@ -160,7 +161,7 @@ test('who asks too often is told when to come back; other keys are answered, als
   assert.equal((await ask(`Bearer ${other}`)).status, 200);
 });
 
-test('what a key asks for that it may not counts as what it may', async () => {
+test("denied requests count towards a key's rate like allowed ones", async () => {
   await using coordinator = await TestCoordinator.onMemory({ limits: { requestsPerMinute: 5 } });
   const asked = async (key: string, project: string): Promise<readonly number[]> => {
     const headers = { authorization: `Bearer ${key}`, 'holdfast-project': project };
@@ -178,7 +179,7 @@ test('what a key asks for that it may not counts as what it may', async () => {
   assert.deepEqual(await asked(await coordinator.key(['submit']), 'unknown'), five(404));
 });
 
-test('who knows the id of a key, but not its secret, does not use up what that key may', async () => {
+test("requests with a key's id and a wrong secret do not use up that key's rate", async () => {
   const limits = { requestsPerMinute: 10, wrongKeysPerMinute: 1_000 };
   await using coordinator = await TestCoordinator.onMemory({ limits });
   const key = await coordinator.key(['submit'], 'default');
@@ -191,7 +192,7 @@ test('who knows the id of a key, but not its secret, does not use up what that k
   assert.equal(await ask(key), 200);
 });
 
-/** Counts what is looked up. */
+/** Counts the lookups. */
 function countedStore(): { readonly store: ReturnType<typeof openMemoryStore>; reads(): number } {
   const plain = openMemoryStore();
   let reads = 0;
@@ -207,7 +208,7 @@ function madeUp(): string {
   return `Bearer ${writeKey({ id, secret })}`;
 }
 
-test('keys that are made up are looked up so often of one address, and no more; who is known comes in from there', async () => {
+test('invalid keys of one address get few lookups, and known keys still pass from there', async () => {
   const { store, reads } = countedStore();
   const limits = { wrongKeysPerMinute: 30 };
   let nowMs = 0;
@@ -234,11 +235,11 @@ test('keys that are made up are looked up so often of one address, and no more; 
   assert.equal((await ask(known)).status, 200, 'a key that was used there before opens');
   assert.equal((await ask(unseen)).status, 429);
   nowMs += 1_000;
-  assert.equal((await ask(unseen)).status, 200, 'one that is seen for the first time does, later');
+  assert.equal((await ask(unseen)).status, 200, 'a new key passes later');
   assert.equal((await ask(unseen, '203.0.113.2')).status, 200, 'another address is another one');
 });
 
-test('who sends no key guesses none, and whoever holds one that was ended can sign out', async () => {
+test('a request without a key is not a guess, and the holder of a revoked key can sign out', async () => {
   const limits = { wrongKeysPerMinute: 5 };
   const { store, reads } = countedStore();
   await using coordinator = await TestCoordinator.open({ store, limits });
@@ -254,10 +255,10 @@ test('who sends no key guesses none, and whoever holds one that was ended can si
   const out = await signOut({ 'holdfast-console': '1' });
   assert.equal(out.status, 204);
   assert.match(out.headers.get('set-cookie') ?? '', /^holdfast-key=; Max-Age=0/);
-  assert.equal((await signOut({})).status, 403, 'but no page of somebody else signs it out');
+  assert.equal((await signOut({})).status, 403, 'but a page of another site cannot sign it out');
 });
 
-test('without a proxy that is trusted, nobody chooses its address', async () => {
+test('without a trusted proxy, a caller cannot choose its address', async () => {
   const limits = { wrongKeysPerMinute: 5 };
   for (const trustProxy of [false, '192.0.2.1']) {
     await using coordinator = await TestCoordinator.onMemory({ limits, trustProxy });
@@ -270,7 +271,7 @@ test('without a proxy that is trusted, nobody chooses its address', async () => 
   }
 });
 
-test('no more is held open than may be, and no more is connected', async () => {
+test('open requests are limited by key, project and coordinator, and connections are limited too', async () => {
   const limits = { openMax: 3, connectionsMax: 20 };
   await using coordinator = await TestCoordinator.onMemory({ limits });
   const client = await coordinator.client(['submit'], 'default');
@@ -304,7 +305,11 @@ test('no more is held open than may be, and no more is connected', async () => {
   });
   const closed = sockets.map((socket) => untilClosed(socket));
   await Promise.race(closed);
-  assert.equal((await client.executions.read(id)).status, 'queued', 'who was there is answered');
+  assert.equal(
+    (await client.executions.read(id)).status,
+    'queued',
+    'an open connection is answered',
+  );
   leaving.abort();
   for (const socket of sockets) socket.destroy();
   const last = new AbortController();
@@ -316,7 +321,7 @@ test('no more is held open than may be, and no more is connected', async () => {
   last.abort();
 });
 
-test('a connection that sends many requests ahead is closed, and few of them are handled', async () => {
+test('a connection that pipelines many requests is closed, and few of them are handled', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const request = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n';
   const answersTo = async (requests: number): Promise<number> => {

@@ -8,7 +8,7 @@ import { openWorker } from '../../src/worker/open-worker.ts';
 import { until } from './coordinator.ts';
 import { clientOf } from './fixture.ts';
 
-test('a worker that finds nothing waits for a wakeup and does not ask without end', async () => {
+test('a worker without work waits for a wakeup and does not poll without end', async () => {
   const plain = openMemoryStore();
   let asked = 0;
   const claim: ExecutionStore['claim'] = (request) => {
@@ -29,7 +29,7 @@ test('a worker that finds nothing waits for a wakeup and does not ask without en
   await store.close();
 });
 
-test('long polls without news are logged only when that is asked for', async () => {
+test('long polls without messages are logged only on request', async () => {
   for (const logIdle of [false, true]) {
     const routes: string[] = [];
     const log = {
@@ -55,7 +55,7 @@ test('long polls without news are logged only when that is asked for', async () 
   }
 });
 
-test('a pipeline that no worker has announced is pointed out when it is submitted', async (t) => {
+test('a submit warns about a pipeline that no worker has announced', async (t) => {
   const emitted = t.mock.method(process, 'emitWarning', () => undefined);
   const store = openMemoryStore();
   const server = await openServer({ store, auth: 'off', port: 0, maintenance: false });

@@ -11,7 +11,7 @@ after(async () => {
   await database.release();
 });
 
-test('nodes that come and go on PostgreSQL behind a pooler in transaction mode, of which nobody told them', async (t) => {
+test('nodes come and go on PostgreSQL behind an undeclared pooler in transaction mode', async (t) => {
   t.diagnostic(`PgBouncer ${pooler.version} from ${pooler.source}`);
   const place = () => ({ kind: 'postgres', url: pooler.url, schema: 'many_nodes' }) as const;
   await nodesComeAndGo(t, place, { coordinators: 2, workers: 2, round: 60 });

@@ -7,7 +7,7 @@ const database = postgresForTests();
 
 after(async () => (await database).release());
 
-test('three coordinators and four workers under load, each killed or frozen in its turn: nothing is lost, nothing doubled', async (t) => {
+test('three coordinators and four workers under load, each killed or frozen in turn, lose and double nothing', async (t) => {
   const place = async () =>
     ({ kind: 'postgres', url: (await database).url, schema: 'many_nodes' }) as const;
   await nodesComeAndGo(t, place, { coordinators: 3, workers: 4, round: isFullRun() ? 120 : 40 });

@@ -4,7 +4,7 @@ import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { plant } from './fixture.ts';
 
-test('a worker that makes up a fence is refused, and halts nobody', async () => {
+test('a worker that makes up a fence is refused, and halts nothing', async () => {
   const store = openMemoryStore();
   const [id] = (await plant(store)).known;
   const server = await openServer({ store, auth: 'off', port: 0, maintenance: false });

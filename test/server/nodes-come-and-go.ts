@@ -1,5 +1,5 @@
-// The story of a deployment under load: in every turn a coordinator is killed and started again, and a worker is
-// killed, or frozen until others have done its work.
+// A deployment under load: in every turn the test kills a coordinator and starts it again, and
+// kills a worker, or freezes it until others have done its work.
 
 import type { TestContext } from 'node:test';
 import type { PlaceIn } from '../load/place.ts';
@@ -8,7 +8,7 @@ import { Deployment } from './deployment.ts';
 export interface Cast {
   readonly coordinators: number;
   readonly workers: number;
-  /** How many executions are submitted in each turn. */
+  /** The number of submits in each turn. */
   readonly round: number;
 }
 
@@ -19,7 +19,7 @@ export async function nodesComeAndGo(t: TestContext, placeIn: PlaceIn, cast: Cas
   const owners = Array.from({ length: cast.workers }, (_, nth) => `worker-${nth + 1}`);
   const nodes = await Deployment.open(placeIn, { coordinators, ttlMs: TTL_MS });
   try {
-    // The first makes the schema; the others come together.
+    // The first creates the schema; the others start together.
     await nodes.startCoordinator(0);
     const others = Array.from({ length: coordinators - 1 }, (_, nth) => nth + 1);
     await Promise.all(others.map((nth) => nodes.startCoordinator(nth)));
@@ -47,7 +47,7 @@ export async function nodesComeAndGo(t: TestContext, placeIn: PlaceIn, cast: Cas
   }
 }
 
-/** Its session is over when all is done without it; what it says then is refused. */
+/** Its session is over when all is done without it, and its later writes are refused. */
 async function frozenMeanwhile(nodes: Deployment, owner: string, nth: number): Promise<void> {
   nodes.freeze(owner);
   await nodes.startCoordinator(nth);

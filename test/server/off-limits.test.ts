@@ -1,4 +1,4 @@
-// What a coordinator without keys, or whoever has none, must not be talked into.
+// Requests that a coordinator without keys, or a caller without one, must not get through.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { TestCoordinator } from './coordinator.ts';
 
-test('without keys, no listener is beyond loopback: neither the API, nor admin, nor gRPC', async () => {
+test('without keys every listener is on loopback: the API, admin and gRPC', async () => {
   const beyond = { host: '0.0.0.0', port: 0 };
   for (const given of [beyond, { admin: beyond }, { grpc: beyond }]) {
     await assert.rejects(
@@ -19,7 +19,7 @@ test('without keys, no listener is beyond loopback: neither the API, nor admin, 
   }
 });
 
-/** What is answered to a page that has this name, however it got the address of this machine. */
+/** The response to a page with this host name, however it got the address of this machine. */
 async function replyAs(host: string, url: string, path: string): Promise<readonly unknown[]> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -29,7 +29,7 @@ async function replyAs(host: string, url: string, path: string): Promise<readonl
   return [String(received).slice(9, 12), /"code":"([^"]*)"/.exec(String(received))?.[1]];
 }
 
-test('without keys, whatever is asked for under another name is refused, and nothing is said of what is here', async () => {
+test('without keys, requests under another host name are refused and learn nothing', async () => {
   await using coordinator = await TestCoordinator.onMemory({ auth: 'off', admin: { port: 0 } });
   const { url, adminUrl = '' } = coordinator.server;
   const paths = ['/', '/console', '/console/', '/healthz', '/metrics', '/v1/executions', '/nope'];
@@ -61,7 +61,7 @@ test('without keys, a page of another local port changes nothing', async () => {
   assert.notEqual(await code(`http://${host}`), 'foreign-host');
 });
 
-/** The head of its answer, though all but one byte of what it announced is missing. */
+/** The head of its response, though all but one byte of the announced body is missing. */
 async function replyBeforeBody(url: string, path: string, length: number): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -73,7 +73,7 @@ async function replyBeforeBody(url: string, path: string, length: number): Promi
   return String(received);
 }
 
-test('what is not there, and admin where it is off, is refused before a body is read, and is counted', async () => {
+test('unknown routes, and admin routes that are off, are refused before a body is read, and count', async () => {
   const limits = { requestsPerMinute: 3 };
   await using coordinator = await TestCoordinator.onMemory({ limits, admin: 'off' });
   const received: string[] = [];
@@ -91,7 +91,7 @@ test('what is not there, and admin where it is off, is refused before a body is 
   );
 });
 
-test('who has no key, and who sends no value, sends little', async () => {
+test('bodies without a key or without a value are limited to a small size', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const key = await coordinator.key(['submit', 'operate', 'admin', 'work']);
   const send = async (path: string, bytes: number): Promise<number> => {

@@ -34,7 +34,7 @@ test('every route is described once, with all parameters of its path', () => {
   }
 });
 
-test('a request is one object: each name in it has one place', () => {
+test('each field of a request has one place', () => {
   for (const { at, method, params, query, body } of ROUTES) {
     const names = [params, query, body].flatMap((schema) =>
       Object.keys((schema as { properties?: object } | undefined)?.properties ?? {}),
@@ -44,7 +44,7 @@ test('a request is one object: each name in it has one place', () => {
   }
 });
 
-test('everything that it refers to is in it', () => {
+test('every reference in the description resolves', () => {
   const text = JSON.stringify(document);
   for (const [, path = ''] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
     const found = path
@@ -54,7 +54,7 @@ test('everything that it refers to is in it', () => {
   }
 });
 
-test('a coordinator describes itself to everybody', async () => {
+test('a coordinator serves its description without a key', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const response = await fetch(`${coordinator.url}/v1/openapi.json`);
   assert.deepEqual(await response.json(), document);

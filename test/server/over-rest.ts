@@ -1,6 +1,6 @@
-// A store whose owners go through a coordinator, over HTTP, as workers elsewhere do; everything else goes to
-// the store itself. What holds for pipelines embedded must hold for them this way too. Operations of operators are the
-// coordinator's: nobody gets them from it.
+// A store whose owners write through a coordinator over HTTP, as remote workers do; everything else
+// goes to the store itself. The promises to embedded pipelines must hold this way too. Operator
+// calls belong to the coordinator, so this store does not send them.
 
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';

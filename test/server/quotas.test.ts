@@ -1,4 +1,4 @@
-// One project takes all that it may have; another does not notice.
+// One project uses its whole quota, and another is not affected.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ function schedule(): object {
   return { every: 3_600_000, pipeline: 'x', input: 1 };
 }
 
-test('P-14, P-17: executions of a project are refused beyond its quota, by submits, children and re-drives', async () => {
+test("P-14, P-17: a project's executions beyond its quota are refused, from submits, children and re-drives", async () => {
   await using coordinator = await stand({ executions: 3 });
   const [a, b] = [await RawWorker.open(coordinator, 'a'), await RawWorker.open(coordinator, 'b')];
   const owner = await a.running('x');
@@ -38,7 +38,7 @@ test('P-14, P-17: executions of a project are refused beyond its quota, by submi
   assert.equal((await b.call('POST', '/v1/executions', submit)).status, 202);
 });
 
-test('P-14: at a full quota repeated requests are answered as the first ones were', async () => {
+test('P-14: at a full quota repeated requests get their first answers', async () => {
   await using coordinator = await stand({ executions: 2, sessions: 1, bytes: 3 });
   const a = await RawWorker.open(coordinator, 'a');
   const owner = await a.running('x');
@@ -64,7 +64,7 @@ test('P-14: at a full quota repeated requests are answered as the first ones wer
   }
 });
 
-test('P-14: a write with children and attachments that are there is repeated at a full quota', async () => {
+test('P-14: at a full quota a write with existing children and attachments can be repeated', async () => {
   await using coordinator = await stand({ executions: 2, bytes: 3 });
   const a = await RawWorker.open(coordinator, 'a');
   const owner = await a.running('x');
@@ -80,7 +80,7 @@ test('P-14: a write with children and attachments that are there is repeated at 
   }
 });
 
-test('P-14: schedules, sessions, keys and bytes of a project are refused beyond its quota', async () => {
+test("P-14: a project's schedules, sessions, keys and bytes beyond its quota are refused", async () => {
   await using coordinator = await stand({ schedules: 1, sessions: 1, keys: 2, bytes: 5 });
   const [a, b] = [await RawWorker.open(coordinator, 'a'), await RawWorker.open(coordinator, 'b')];
   const put = (of: RawWorker, id: string, body = schedule()) =>

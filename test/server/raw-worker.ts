@@ -1,4 +1,5 @@
-// A worker that says what it likes: it has a key of its project and speaks the protocol by hand.
+// A worker with full control over its messages: it has a key of its project and writes the protocol
+// by hand.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -11,7 +12,7 @@ export interface Raw {
   readonly json: any;
 }
 
-/** What every write of the owner of this claim says. */
+/** The common fields of every write under this claim. */
 export interface RawOwner {
   readonly id: string;
   readonly fence: number;
@@ -57,7 +58,7 @@ export class RawWorker {
     return { status: response.status, json: text === '' ? undefined : JSON.parse(text) };
   }
 
-  /** Submits one and claims it. */
+  /** Submits an execution and claims it. */
   async running(pipeline: string): Promise<RawOwner> {
     await this.call('POST', '/v1/executions', { pipeline, input: 1 });
     return this.claim(pipeline);
@@ -69,7 +70,7 @@ export class RawWorker {
     return claimed;
   }
 
-  /** Asks until there is one. */
+  /** Claims until there is one. */
   async claimWhenThere(pipeline: string): Promise<RawOwner> {
     return until(() => this.#claimed(pipeline));
   }
@@ -101,7 +102,7 @@ export class RawWorker {
     return this.call('POST', '/v1/work/writes', { writes: [write] });
   }
 
-  /** Of its own project. */
+  /** In its own project. */
   submission(what: object = {}): object {
     const id = `01a1e190-0000-7000-8000-${randomUUID().slice(24)}`;
     const { project } = this;

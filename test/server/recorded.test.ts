@@ -1,4 +1,4 @@
-// Whatever changes something over the API is on record, with the key that did it (J-1, J-7 … J-9).
+// The audit has every change over the API, with the key that made it (J-1, J-7 … J-9).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ const asksSigned = pipeline({
   run: (ctx) => ctx.await('approval', { signed: true }),
 });
 
-/** What is not an operation, and what has who did it instead. */
+/** Routes that are not operations, or that record their actor elsewhere. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   submitExecution: 'history: submittedBy',
   signalExecution: 'history: by',
@@ -28,12 +28,15 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   playDemo: 'the demo of holdfast dev',
 };
 
-/** What a worker does is recorded with its session, which is of its key. */
+/** The audit records a worker's operations with its session, which belongs to its key. */
 const changing = ROUTES.filter(
   ({ method, path }) => method !== 'GET' && !path.startsWith('/v1/work/'),
 ).map(({ name }) => name);
 
-/** Operations of the engine whose callers are named as everywhere; the contract of stores has that they are recorded. */
+/**
+ * Operations of the engine, whose callers are named as usual; the contract of stores covers their
+ * records.
+ */
 const OF_THE_ENGINE: Readonly<Record<string, string>> = {
   skipCompensation: 'skip-compensation',
   retryCompensation: 'retry-compensation',
@@ -57,7 +60,7 @@ class Stage {
     return (await this.client.executions.submit({ pipeline: 'nobody-runs-this' })).id;
   }
 
-  /** The interaction of a question that is open. */
+  /** The interaction of an open question. */
   async asked(pipeline = 'asks'): Promise<string> {
     const { id: execution } = await this.client.executions.submit({ pipeline });
     return until(async () => (await this.client.awaits.list({ execution })).items[0]?.id);
@@ -69,7 +72,7 @@ type Operation = (stage: Stage) => Promise<unknown>;
 const KEY = { name: 'x', roles: ['submit' as const], project: 'default' };
 const NONE = { filter: { pipeline: 'none' } };
 
-/** In this order, each by its route and what is then on record. */
+/** In this order, each with its route and the expected record. */
 const OPERATIONS: readonly (readonly [route: string, operation: string, run: Operation])[] = [
   ['pauseExecution', 'pause', async (s) => s.client.executions.pause(await s.queued())],
   [
@@ -158,7 +161,7 @@ function idOf(key: string): string {
   return key.split('_')[1] ?? '';
 }
 
-test('every route that changes something is on record, with the key that called', async () => {
+test('every route that changes something leaves a record, with its key', async () => {
   const retention = { archive: 'none', keepMs: { completed: 0 } } as const;
   await using coordinator = await TestCoordinator.onMemory({ links: LINKS, retention });
   await coordinator.worker([asks]);
@@ -205,7 +208,7 @@ test('two keys of one name are two actors, in audit, history and log (J-8)', asy
   );
 });
 
-test('an answer by link is on record with the link, which names the key that made it (J-9)', async () => {
+test('an answer by link is recorded with the link, which names the key that created it (J-9)', async () => {
   await using coordinator = await TestCoordinator.onMemory({ links: LINKS });
   await coordinator.worker([asksSigned]);
   const key = await coordinator.key(['submit', 'operate'], 'default');
@@ -230,7 +233,7 @@ test('an answer by link is on record with the link, which names the key that mad
   assert.ok(!path.includes(String(link)), 'its id opens nothing');
 });
 
-test('a link is tried so often within a minute, and no more', async () => {
+test('a link can be tried a limited number of times per minute', async () => {
   await using coordinator = await TestCoordinator.onMemory({ links: LINKS });
   await coordinator.worker([asksSigned]);
   const stage = new Stage(coordinator, await coordinator.key(['submit', 'operate'], 'default'));

@@ -6,7 +6,7 @@ const database = postgresForTests();
 
 after(async () => (await database).release());
 
-test('PostgreSQL: P4: when a coordinator and a worker are killed under load, all goes on within ttl + 2 s', async (t) => {
+test('PostgreSQL: P4: when a coordinator and a worker are killed under load, all continues within ttl + 2 s', async (t) => {
   const { url } = await database;
   let tries = 0;
   const place = () => {

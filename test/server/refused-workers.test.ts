@@ -1,4 +1,4 @@
-// Workers that are not what they say, as people find them: in the list of workers, with what to do.
+// Workers with a wrong release, as operators find them: in the list of workers, with the fix.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,12 +31,12 @@ async function adminOf(coordinator: TestCoordinator, project = 'default'): Promi
   return coordinator.client(['admin', 'submit', 'operate'], project);
 }
 
-/** Of the one worker of the project, when it was refused. */
+/** The refusal of the project's one worker. */
 function refused({ sessions }: HoldfastClient): Promise<RefusedWorkerMessage> {
   return until(async () => (await sessions.workers()).items[0]?.refused);
 }
 
-test('RE-9: a worker with another artifact is in the list with what it said, what is registered and what to do', async () => {
+test('RE-9: a worker with another artifact is listed with its digest, the registered one and the fix', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const admin = await adminOf(coordinator);
   await admin.releases.register('order', bodyOf('v1'));
@@ -54,7 +54,7 @@ test('RE-9: a worker with another artifact is in the list with what it said, wha
   assert.equal(worker?.release, undefined);
 });
 
-test('RE-9: code with another contract, and a release that is retired, are said as such', async () => {
+test('RE-9: another contract and a retired release are listed with their own reasons', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   for (const [project, code] of [
     ['a', other],
@@ -80,7 +80,7 @@ test('RE-9: code with another contract, and a release that is retired, are said 
   }
 });
 
-test('RE-9: one that nobody registered says how; once it is, it is refused no more', async () => {
+test('RE-9: an unregistered release is listed with the command to register it, and then accepted', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const admin = await adminOf(coordinator);
   await coordinator.worker([order], released('v1'));
@@ -95,7 +95,7 @@ test('RE-9: one that nobody registered says how; once it is, it is refused no mo
   assert.equal(worker.refused, undefined);
 });
 
-test('RE-9: the worker is not told what is registered, and another project nothing', async () => {
+test('RE-9: the worker does not learn the registered digest, and another project sees nothing', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const admin = await adminOf(coordinator);
   await admin.releases.register('order', bodyOf('v1'));
@@ -107,7 +107,7 @@ test('RE-9: the worker is not told what is registered, and another project nothi
   assert.deepEqual((await stranger.sessions.workers()).items, []);
 });
 
-test('RE-9: holdfast workers marks it in the table, and says below it what to do', async () => {
+test('RE-9: holdfast workers marks the worker in the table, and prints the fix below', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const admin = await adminOf(coordinator);
   await admin.releases.register('order', bodyOf('v1'));
@@ -124,5 +124,5 @@ test('RE-9: holdfast workers marks it in the table, and says below it what to do
     out,
     /gets no pinned executions\. The worker announced .*registered digest is sha256:v1/,
   );
-  assert.ok(!out.includes('\u001b'), 'what others wrote moves no cursor');
+  assert.ok(!out.includes('\u001b'), 'user text moves no cursor');
 });

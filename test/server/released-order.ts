@@ -1,7 +1,7 @@
 import type { Context } from '../../src/engine/context.ts';
 import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
 
-/** A build of it: what it is called, and what it calls its first step. It ends with both builds it ran on. */
+/** A build of it: its name, and the name of its first step. It ends with both builds it ran on. */
 export function releasedOrder(build: string, step: string): Pipeline<number, unknown> {
   return pipeline({
     name: 'order',

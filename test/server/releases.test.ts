@@ -81,7 +81,7 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     await releases.repin(id, { to: 'v3', from: 'v1', reason: 'hotfix' });
     await executions.signal(id, 'go', 1);
     assert.equal((await executions.result(id)).output, 'charge');
-    // Of a machine that is slow a worker may be late now and then.
+    // On a slow machine a worker may be late now and then.
     await until(async () => {
       const { items } = await admin.sessions.workers();
       const seen = items.map(({ work, release }) => `${work} ${release}`).sort();
@@ -102,7 +102,7 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
   }
 });
 
-test('a worker whose artifact is not the registered one gets nothing; a submit can ask to be told', async () => {
+test('a worker with an unregistered artifact gets nothing, and a submit can be refused for that', async () => {
   const faults: string[] = [];
   const log = {
     info: () => undefined,
@@ -119,7 +119,7 @@ test('a worker whose artifact is not the registered one gets nothing; a submit c
     });
     const refuse = { pipeline: 'order', ifNoWorker: 'refuse' } as const;
     const { id } = await admin.executions.submit({ pipeline: 'order' });
-    // It says what it has, and that is not what it is: it is no worker of v1, but one that has the name.
+    // It announces another digest than the registered one: it has the name of v1, but it is not v1.
     await until(async () =>
       (await admin.sessions.workers()).items[0]?.work === 'ready' ? true : undefined,
     );
@@ -127,7 +127,8 @@ test('a worker whose artifact is not the registered one gets nothing; a submit c
     assert.equal(faults.length, 1, faults.join());
     assert.match(faults[0] ?? '', /no pinned executions: Release "v1".*another digest/);
     await assert.rejects(admin.executions.submit(refuse), isRefused('no-worker-for'));
-    // Not that soon: a machine that is busy is silent for two short periods, and who is takes nothing.
+    // Not that soon: a busy machine is silent for two short periods, and a stuck worker takes
+    // nothing.
     await coordinator.worker([order('charge')], { ...released('v1'), probeMs: 5_000 });
     await until(async () =>
       (await admin.executions.read(id)).status === 'waiting' ? true : undefined,
@@ -141,7 +142,7 @@ test('a worker whose artifact is not the registered one gets nothing; a submit c
   }
 });
 
-test('RE-11: a worker whose heartbeat goes on and whose claims hang is found, by who looks, who submits and who asks why', async () => {
+test('RE-11: a worker that beats while its claims hang is found by list, submit and explain', async () => {
   const coordinator = await TestCoordinator.onMemory();
   const key = await coordinator.key(['work'], 'default');
   let hangs = false;
@@ -188,7 +189,7 @@ test('RE-11: a worker whose heartbeat goes on and whose claims hang is found, by
   }
 });
 
-test('holdfast releases: from a contract in a file to a release that is active', async () => {
+test('holdfast releases leads from a contract in a file to an active release', async () => {
   const coordinator = await TestCoordinator.onMemory();
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-releases-'));
   try {

@@ -1,4 +1,5 @@
-// All that is pinned to a release, repinned through a coordinator: by the client of an admin and by the command line.
+// Repins all executions of a release through a coordinator: with an admin client and with the
+// command line.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +9,7 @@ import { type Context, pipeline } from '../../src/index.ts';
 import { holdfast, startHoldfast } from '../cli/spawned.ts';
 import { refusedWith, TestCoordinator, until } from './coordinator.ts';
 
-/** A build renames the first step of what says so. */
+/** A build that renames the first step on request. */
 const order = (isRenamed: boolean) =>
   pipeline({
     name: 'order',
@@ -27,7 +28,7 @@ interface Stand {
   readonly ids: readonly string[];
 }
 
-/** What waits on v1, of both projects; v2 is registered, and has a worker in `ours`. */
+/** Executions that wait on v1, of both projects; v2 is registered, and has a worker in `ours`. */
 async function opened(coordinator: TestCoordinator, inputs: readonly unknown[]): Promise<Stand> {
   let stand: Stand | undefined;
   for (const project of ['theirs', 'ours']) {
@@ -120,7 +121,7 @@ test('jobs of every kind are in one list, newest first, in pages', async () => {
   await assert.rejects(admin.jobs.pause(last), refusedWith('already-ended', 409));
 });
 
-test('holdfast releases repin --all: counts, repins, and lists what was not repinned', async () => {
+test('holdfast releases repin --all counts, repins, and lists executions that were not repinned', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { ids } = await opened(coordinator, [1, 'breaks']);
   const key = await coordinator.key(['admin', 'operate'], 'ours');

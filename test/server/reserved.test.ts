@@ -5,7 +5,7 @@ import { refusedWith, TestCoordinator } from './coordinator.ts';
 
 const idle = pipeline({ name: 'idle', run: () => 1 });
 
-test('a job is of its own project, whatever it was submitted with', async () => {
+test('a job belongs to its own project, whatever its input names', async () => {
   await using coordinator = await TestCoordinator.open();
   const { store } = coordinator;
   const holdfast = new Holdfast({ store });
@@ -27,7 +27,7 @@ test('a job is of its own project, whatever it was submitted with', async () => 
   await holdfast.close();
 });
 
-test("the engine's own pipelines and signals are reached by their own routes only", async () => {
+test("the engine's own pipelines and signals are reachable by their own routes only", async () => {
   await using coordinator = await TestCoordinator.open();
   const client = await coordinator.client(['submit', 'operate'], 'ours');
   await assert.rejects(

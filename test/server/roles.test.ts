@@ -1,5 +1,5 @@
-// Every sentence of the guide about roles, and what keeps it true. Who may not call a route is refused, for every
-// route, in doors.test.ts.
+// Every sentence of the guide about roles, and its proof. doors.test.ts checks for every route that
+// callers without the role are refused.
 
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
@@ -47,7 +47,7 @@ const parent = pipeline({
   run: async (ctx) => (await ctx.spawn('other', 1, { name: 'other' })).id,
 });
 
-/** Answers what it submitted. */
+/** Returns what it submitted. */
 async function answersItsOwn(): Promise<void> {
   await using coordinator = await TestCoordinator.onMemory();
   const both = await coordinator.client(['submit', 'operate'], 'default');
@@ -101,7 +101,7 @@ const RELEASES = [
   'repinMany',
 ];
 
-/** By what stands in the guide. */
+/** By the sentence in the guide. */
 const SENTENCES: Readonly<Record<string, () => unknown>> = {
   'Roles do not inherit from each other': () => {
     const alone = new Map<Role, readonly string[]>([
@@ -154,10 +154,10 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
   'A key with `submit` and `operate` can answer what it submitted. Use two keys where people must not approve their own requests.':
     answersItsOwn,
   'Any key with `operate` can make an answer link, and any holder of the link can answer. The audit names the key that made it.':
-    // By whom is in recorded.test.ts.
+    // recorded.test.ts checks the actor.
     () => mayAll('operate', ['linkAwait']),
   'A key of one project cannot manage projects or leases, whatever its roles.': onlyOfAll,
-  // Of other pages.
+  // Sentences of other pages.
   'with role `admin` and where [the routes of admin]': () => mayAll('admin', RELEASES),
   'It takes role `admin` to start, and `operate` to see how far it is.': () => {
     mayAll('admin', ['repinMany']);
@@ -179,14 +179,15 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
     () => mayAll('operate', ['listExecutions', 'listAudit', 'listSchedules', 'listWorkers']),
 };
 
-/** What says nothing that a role may or may not. */
+/** Sentences without a claim about a role. */
 const NOT_TESTABLE: readonly RegExp[] = [
   /a URL and a key of role `work` instead of a store/,
   /`key`, `project` \| of role `work`/,
   /The last key of role `admin` is lost/,
   // contract/access/revoke-key.ts covers `--descendants`.
   /A key of role `admin` got into wrong hands/,
-  // Who has such a key is trusted with what follows from claiming: the sentence about `work`.
+  // A holder of such a key is trusted with everything that follows from claiming: the sentence
+  // about `work`.
   /Who has a key of role `work` and knows digest/,
   /So a key of role `work` is trust/,
 ];
@@ -216,7 +217,7 @@ test('every sentence of the guide about roles is one of these', async () => {
   assert.deepEqual(untested, [], 'a sentence about roles needs a check in this file');
 });
 
-test('links can be made by operate, not by submit', async () => {
+test('links can be created by operate, not by submit', async () => {
   await using coordinator = await TestCoordinator.onMemory({ links: LINKS });
   const submitter = await coordinator.client(['submit'], 'default');
   await assert.rejects(submitter.awaits.link('x', 1_000), refusedWith('role-missing', 403));

@@ -1,4 +1,5 @@
-// Two coordinators and workers of two builds, as processes, on one store: v1 → v2 under open executions.
+// Two coordinators and workers of two builds, as processes, on one store: v1 → v2 with open
+// executions.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -30,7 +31,7 @@ class Deploy {
     this.urls = urls;
   }
 
-  /** Of one coordinator, then of the other. */
+  /** Alternates between the coordinators. */
   get client(): HoldfastClient {
     this.#calls += 1;
     return new HoldfastClient({ url: this.urls[this.#calls % this.urls.length] ?? '' });
@@ -45,7 +46,7 @@ class Deploy {
     child.stdout.resume();
   }
 
-  /** As people start it. */
+  /** Started as people start it. */
   startCoordinator(port: number, place: StorePlace): Promise<void> {
     return this.start(`coordinator-${port}`, [...servingOn(place, port), '--admin', 'main']);
   }
@@ -84,7 +85,7 @@ class Deploy {
     });
   }
 
-  /** How many are open and pinned there. */
+  /** How many open executions are pinned there. */
   async pinned(name: string): Promise<number> {
     const { items } = await this.client.releases.list('order');
     return items.find((each) => each.name === name)?.pinned ?? -1;
@@ -179,7 +180,7 @@ export function registerRollingDeploy(kind: string, placeIn: PlaceIn): void {
       const going = inBatches([...old, ...fresh], (id) =>
         deploy.client.executions.signal(id, 'go', 1),
       );
-      // In the middle of it one of the old ones dies.
+      // In the middle of it one of the old workers dies.
       await until(async () => ((await deploy.pinned('v1')) < OPEN - 100 ? true : undefined));
       await deploy.end('old-1', 'SIGKILL');
       await going;

@@ -17,7 +17,7 @@ import { clientOf } from './fixture.ts';
 
 const TTL_MS = 3_000;
 
-test('P4: a coordinator that is silent, as if its host had lost its power, is left by its workers before they lose what they have', async () => {
+test('P4: workers leave a silent coordinator, as after a power loss, before they lose their executions', async () => {
   const store = openMemoryStore();
   const server = await openServer({ store, auth: 'off', port: 0 });
   const way = await Way.to(Number(new URL(server.url).port));
@@ -51,7 +51,7 @@ test('P4: a coordinator that is silent, as if its host had lost its power, is le
   await store.close();
 });
 
-test('requests that fail together leave a coordinator once, not each other', async () => {
+test('requests that fail together make a worker leave its coordinator once', async () => {
   const store = openMemoryStore();
   const server = await openServer({ store, auth: 'off', port: 0 });
   const gone = `http://127.0.0.1:${await freePort()}`;
@@ -65,7 +65,7 @@ test('requests that fail together leave a coordinator once, not each other', asy
   await store.close();
 });
 
-test('a coordinator that falls silent after its headers is left when the time is over', {
+test('a worker leaves a coordinator that falls silent after its headers, when the time is over', {
   timeout: 60_000,
 }, async () => {
   const store = openMemoryStore();
@@ -87,7 +87,7 @@ test('a coordinator that falls silent after its headers is left when the time is
   await store.close();
 });
 
-/** What lies between a worker and a coordinator. */
+/** The network between a worker and a coordinator. */
 class Way {
   isSilent = false;
   readonly #server: ReturnType<typeof createServer>;
@@ -136,11 +136,11 @@ const secured = async () => ({
 });
 
 for (const how of ['plain', 'TLS'] as const) {
-  test(`a connection (${how}) on which nothing was asked keeps nobody from closing`, {
+  test(`an unused connection (${how}) does not delay closing`, {
     timeout: 60_000,
   }, async () => {
     const store = openMemoryStore();
-    // Nothing is closed by force: time does not pass for who closes.
+    // Nothing is closed by force, since time stands still for the closing server.
     const timers = {
       ...systemTimers,
       pause: (_: number, signal?: AbortSignal) =>
@@ -155,7 +155,7 @@ for (const how of ['plain', 'TLS'] as const) {
       how === 'TLS' ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place);
     const socket = open();
     await once(socket, how === 'TLS' ? 'secureConnect' : 'connect');
-    // It is accepted by then: who asks later is answered.
+    // The server has accepted it by then, since it answers a later request.
     const other = open();
     other.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await once(other, 'data');
@@ -183,7 +183,7 @@ for (const how of ['plain', 'TLS'] as const) {
         const place = { port: Number(port), host: '127.0.0.1' };
         const socket =
           how === 'TLS' ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place);
-        // gRPC answers HTTP/1 by a reset.
+        // gRPC answers HTTP/1 with a reset.
         return socket.on('error', () => undefined);
       });
       const lines = await Promise.all(

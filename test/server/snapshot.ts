@@ -1,4 +1,4 @@
-// All that a refused request could have changed, as one text.
+// Everything that a refused request could have changed, as one text.
 
 import { DEFAULT_PROJECT, type ExecutionId } from '../../src/execution/names.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
@@ -13,7 +13,7 @@ export async function snapshot(store: CoordinatorStore): Promise<string> {
   return JSON.stringify([
     all,
     histories,
-    // That an answer came too late is counted, and is a refusal all the same.
+    // A late answer is counted, although it is refused.
     (await executions.interactions({ project, limit: 1_000 })).map((each) => ({
       ...each,
       interaction: { ...each.interaction, late: 0 },

@@ -1,5 +1,5 @@
-// P4 over HTTP, by a clock that the test moves, whatever a coordinator sees to by itself: workers elsewhere cannot
-// end the sessions of those who died, so their claims do.
+// P4 over HTTP, on a manual clock, whatever maintenance a coordinator does. Remote workers cannot
+// end the sessions of dead workers, so their claims do.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ import { TestCoordinator } from './coordinator.ts';
 
 const TTL_MS = 4_000;
 
-test('P4: what a worker left that died is claimed by the next who asks and finds nothing else', async () => {
+test("P4: a dead worker's execution goes to the next claim that finds nothing else", async () => {
   await using scene = await Scene.open();
   const [left] = await scene.submit(1);
   const [dead, alive] = [await scene.session(TTL_MS), await scene.session()];
@@ -22,7 +22,7 @@ test('P4: what a worker left that died is claimed by the next who asks and finds
   assert.equal(await scene.stateOf(dead), 'ended');
 });
 
-test('P4: it is claimed before the rest of a queue that never ends', async () => {
+test("P4: a dead worker's execution goes before the rest of an endless queue", async () => {
   await using scene = await Scene.open();
   const [left] = await scene.submit(1);
   const [dead, alive] = [await scene.session(TTL_MS), await scene.session()];
@@ -35,7 +35,7 @@ test('P4: it is claimed before the rest of a queue that never ends', async () =>
   assert.deepEqual(await scene.claim(alive, 1), { ids: [third], more: true });
 });
 
-test('however many claims say that somebody is overdue, a coordinator sweeps once a second at most, and says when to ask again', async () => {
+test('however many claims report overdue sessions, a coordinator sweeps at most once a second, and returns when to claim again', async () => {
   await using scene = await Scene.open();
   const alive = await scene.session();
   await scene.submit(3);
@@ -61,7 +61,7 @@ test('however many claims say that somebody is overdue, a coordinator sweeps onc
   assert.deepEqual([await ended(), scene.sweeps - before], [3, 2]);
 });
 
-test('what was claimed is told, whatever becomes of the sweep', async () => {
+test('claimed executions are returned even if the sweep fails', async () => {
   await using scene = await Scene.open();
   const [left] = await scene.submit(1);
   const [dead, alive] = [await scene.session(TTL_MS), await scene.session()];
@@ -81,7 +81,7 @@ interface Answer {
   readonly nextReadyInMs?: number;
 }
 
-/** A coordinator that sees to nothing by itself. */
+/** A coordinator without maintenance. */
 class Scene {
   readonly clock: ManualClock;
   readonly #coordinator: TestCoordinator;

@@ -1,5 +1,5 @@
-// A coordinator with a certificate of a private authority: `holdfast serve`, the command line and a worker as
-// processes, and what is not let in.
+// A coordinator with a certificate of a private authority: `holdfast serve`, the command line and a
+// worker as processes, and refused connections.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -27,7 +27,7 @@ const SERVE = [
 
 const pems = Promise.all([readFile(KEY_FILE, 'utf8'), readFile(CERT_FILE, 'utf8')]);
 
-test('served by its command line, asked by its command line, worked for by a worker: each trusts its own authority', () =>
+test('server, command line and worker connect over TLS, each with its own authority', () =>
   inFolder(async (cwd, own) => {
     const server = own(startHoldfast(SERVE, { cwd }));
     const url = await server.url();
@@ -62,7 +62,7 @@ test('served by its command line, asked by its command line, worked for by a wor
     });
   }));
 
-test('versions older than the least that was said are refused, TLS 1.2 unless it was', async () => {
+test('TLS versions below the configured minimum are refused, below 1.2 by default', async () => {
   const [key, cert] = await pems;
   const ca = await readFile(CA);
   const agrees = async (url: string, version: SecureVersion): Promise<string | undefined> => {
@@ -93,7 +93,7 @@ test('versions older than the least that was said are refused, TLS 1.2 unless it
   }
 });
 
-test('a worker over gRPC trusts the authority of its coordinator, and is answered', async () => {
+test("a worker over gRPC trusts its coordinator's authority, and is answered", async () => {
   const [key, cert] = await pems;
   await using coordinator = await TestCoordinator.onMemory({
     ...{ tls: { key, cert }, grpc: { port: 0 } },
@@ -112,7 +112,7 @@ test('a worker over gRPC trusts the authority of its coordinator, and is answere
   }
 });
 
-test('who connects and never says hello is cut off', async () => {
+test('a connection without a TLS hello is cut off', async () => {
   const [key, cert] = await pems;
   await using coordinator = await TestCoordinator.onMemory({
     tls: { key, cert },
@@ -128,7 +128,7 @@ test('who connects and never says hello is cut off', async () => {
   }
 });
 
-test('the admin listener has an address, a port and the certificate of its own place', async () => {
+test('the admin listener has its own address, port and certificate', async () => {
   const [key, cert] = await pems;
   // The whole of 127/8 is loopback on Linux only.
   const host = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1';

@@ -12,21 +12,21 @@ import { TestCoordinator } from './coordinator.ts';
 
 const idle = pipeline({ name: 'idle', run: () => 1 });
 
-test('where no coordinator answers, client and worker say which address they asked and what to look at', async () => {
+test('without a coordinator, client and worker name the address and the fix', async () => {
   const url = `http://127.0.0.1:${await freePort()}`;
   const expected = { code: 'store-unavailable', message: new RegExp(`${url}.*Check that it runs`) };
   await assert.rejects(new HoldfastClient({ url }).executions.list(), expected);
   await assert.rejects(openWorker({ url, pipelines: [idle], connectMs: 0 }), expected);
 });
 
-test('a caller that has given up is told so, and nothing else', async () => {
+test('a caller that has aborted gets AbortError', async () => {
   const client = new HoldfastClient({ url: `http://127.0.0.1:${await freePort()}` });
   await assert.rejects(client.call('/healthz', { signal: AbortSignal.abort() }), {
     name: 'AbortError',
   });
 });
 
-test('a worker that comes before its coordinator waits for it, and says so', async () => {
+test('a worker that starts before its coordinator waits for it, and warns', async () => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const warned = once(process, 'warning');
@@ -50,7 +50,7 @@ test('a worker that comes before its coordinator waits for it, and says so', asy
   assert.deepEqual(await worker.ended, { kind: 'stopped' });
 });
 
-test('a worker whose key has ended says so at once, and ends when it lasts', async () => {
+test('a worker whose key has ended reports it at once, and ends if it lasts', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const reports: ExecutionReport[] = [];
   const observer = { report: (report: ExecutionReport): unknown => reports.push(report) };
@@ -65,11 +65,11 @@ test('a worker whose key has ended says so at once, and ends when it lasts', asy
   assert.equal(warning.message.includes(key.slice(-20)), false, 'nothing of the secret is in it');
   const end = await worker.ended;
   assert.deepEqual([end.kind, end.kind === 'denied' && end.code], ['denied', 'key-required']);
-  assert.equal(reports.filter(({ kind }) => kind === 'denied').length, 1, 'told once');
+  assert.equal(reports.filter(({ kind }) => kind === 'denied').length, 1, 'reported once');
   await worker.stop();
 });
 
-test('a key that no header can carry is told as what it is, and not shown', async () => {
+test('a key that no header can carry is refused with that reason, and not shown', async () => {
   const key = 'hf_abcdefghijklmnop_…';
   const expected = (error: Error): boolean => {
     assert.match(error.message, /key has a space or another character that is not allowed in it/);

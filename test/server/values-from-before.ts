@@ -1,5 +1,5 @@
-// Values that a build of before has put, for nobody knows whom: there for the projects whose rows refer to them,
-// and for nobody who only knows their digest (ADR 0032).
+// Values that an older build stored without a project: they belong to the projects whose rows refer
+// to them, and a digest alone gives no access (ADR 0032).
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -13,7 +13,7 @@ import { RawWorker } from './raw-worker.ts';
 
 export interface OlderWorld {
   readonly store: CoordinatorStore;
-  /** With the statement of the build before, so long ago. */
+  /** Written with the older build's statement, that long ago. */
   putAsBefore(value: Value, agoMs: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ function largeValue(text: string): Value & { readonly ref: string } {
 
 const echo = pipeline({ name: 'echo', run: (_, input: string) => input.length });
 
-/** As the build before has submitted it. */
+/** As the older build submits it. */
 async function submitRef(store: CoordinatorStore, project: string, input: string): Promise<string> {
   const request = submitting({ project, pipeline: 'echo', input: input as Payload } as never);
   await store.executions.submit(request);
@@ -47,7 +47,7 @@ async function statusOf(worker: RawWorker, digest: string): Promise<number> {
 type Case = (world: OlderWorld, t: TestContext) => Promise<void>;
 
 const CASES: Readonly<Record<string, Case>> = {
-  'X-29: a worker finds what an execution of its project refers to, and a stranger with the digest does not':
+  'X-29: a worker reads a value that its project’s execution refers to, and another project with the digest does not':
     async ({ store, putAsBefore }) => {
       await using coordinator = await TestCoordinator.open({ store: unclosed(store) });
       const value = largeValue('of ours');
@@ -61,7 +61,7 @@ const CASES: Readonly<Record<string, Case>> = {
       assert.equal(await statusOf(stranger, value.digest), 404);
     },
 
-  'X-29: two projects that refer to the same have it both, also when one of them has put it anew':
+  'X-29: two projects that refer to one value both read it, even if a third project puts it again':
     async ({ store, putAsBefore }) => {
       const value = largeValue('of both');
       await putAsBefore(value, LONG_AGO_MS);
@@ -76,21 +76,19 @@ const CASES: Readonly<Record<string, Case>> = {
       await holdfast.close();
     },
 
-  'X-29: what a build of before puts after another project has put it is found by its own': async ({
-    store,
-    putAsBefore,
-  }) => {
-    const value = largeValue('the same');
-    await store.executions.putBlob({ ...value, project: 'ours' as never });
-    await putAsBefore(value, LONG_AGO_MS);
-    const id = await submitRef(store, 'theirs', value.ref);
-    const holdfast = new Holdfast({ store });
-    const input = (await holdfast.read(id))?.input ?? '';
-    assert.equal(await holdfast.decode(input, { project: 'theirs' }), 'the same');
-    await holdfast.close();
-  },
+  'X-29: a value that an older build puts after another project is found by its own project':
+    async ({ store, putAsBefore }) => {
+      const value = largeValue('the same');
+      await store.executions.putBlob({ ...value, project: 'ours' as never });
+      await putAsBefore(value, LONG_AGO_MS);
+      const id = await submitRef(store, 'theirs', value.ref);
+      const holdfast = new Holdfast({ store });
+      const input = (await holdfast.read(id))?.input ?? '';
+      assert.equal(await holdfast.decode(input, { project: 'theirs' }), 'the same');
+      await holdfast.close();
+    },
 
-  'X-29, M-23: a stranger gets it into no row, neither as a reference nor as a value that looks like one':
+  'X-29, M-23: another project cannot store a reference to it, nor a value that looks like one':
     async ({ store, putAsBefore }) => {
       await using coordinator = await TestCoordinator.open({ store: unclosed(store) });
       const value = largeValue('of ours');
@@ -109,20 +107,22 @@ const CASES: Readonly<Record<string, Case>> = {
       assert.equal(await statusOf(stranger, value.digest), 404);
     },
 
-  'X-29: what an older coordinator has given out with a claim is found here by who carries it':
-    async ({ store, putAsBefore }) => {
-      await using coordinator = await TestCoordinator.open({ store: unclosed(store) });
-      const [ours, theirs] = [largeValue('of ours'), largeValue('of theirs')];
-      const worker = await RawWorker.open(coordinator, 'ours');
-      const own = await worker.running('x');
-      for (const each of [ours, theirs]) await putAsBefore(each, LONG_AGO_MS);
-      const expected = [{ kind: 'step-completed', name: 's', body: `{"out":${ours.ref}}` }];
-      await store.executions.record({ ...own, events: expected } as never);
-      assert.equal(await statusOf(worker, theirs.digest), 404);
-      assert.equal(await statusOf(worker, ours.digest), 200);
-    },
+  'X-29: a value that an older coordinator gave out with a claim is found by its worker': async ({
+    store,
+    putAsBefore,
+  }) => {
+    await using coordinator = await TestCoordinator.open({ store: unclosed(store) });
+    const [ours, theirs] = [largeValue('of ours'), largeValue('of theirs')];
+    const worker = await RawWorker.open(coordinator, 'ours');
+    const own = await worker.running('x');
+    for (const each of [ours, theirs]) await putAsBefore(each, LONG_AGO_MS);
+    const expected = [{ kind: 'step-completed', name: 's', body: `{"out":${ours.ref}}` }];
+    await store.executions.record({ ...own, events: expected } as never);
+    assert.equal(await statusOf(worker, theirs.digest), 404);
+    assert.equal(await statusOf(worker, ours.digest), 200);
+  },
 
-  'X-29, X-78: what an older coordinator has just taken may be referred to here, and what it took long ago may not':
+  'X-29, X-78: a value that an older coordinator has just stored can be referred to, and one from long ago cannot':
     async ({ store, putAsBefore }) => {
       await using coordinator = await TestCoordinator.open({ store: unclosed(store) });
       const worker = await RawWorker.open(coordinator, 'ours');
@@ -139,7 +139,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
 };
 
-/** Whoever opened the world closes its store. */
+/** The opener of the world closes its store. */
 function unclosed(store: CoordinatorStore): CoordinatorStore {
   return { ...store, close: async () => undefined };
 }

@@ -1,4 +1,4 @@
-// A project with one of everything, and a request of every kind that reaches for it.
+// A project with one of everything, and requests of every kind that reach for it.
 
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -78,7 +78,10 @@ export async function plantVictim(coordinator: TestCoordinator): Promise<Victim>
   };
 }
 
-/** One whose rows are gone. Whether its documents can be read is nobody's business who may not know of it. */
+/**
+ * An archived execution. A caller that must not know of it must not learn whether its documents can
+ * be read.
+ */
 async function plantArchived(store: TestCoordinator['store']): Promise<string> {
   const archive = openFolderArchive({ folder: await mkdtemp(join(tmpdir(), 'hf-victim-')) });
   const retention = { archive, keepMs: { completed: 0 } };
@@ -125,7 +128,7 @@ export interface Reach {
 
 const FENCE = 2 ** 40 + 1;
 
-/** For every route that names something: the request that a stranger would make. */
+/** For every route that names something: the request of a stranger. */
 export function reachesOf(victim: Victim): Readonly<Record<string, Reach>> {
   const { waiting, failed, job, interaction, archived } = victim;
   const execution = (rest: string, body?: unknown): Reach => ({
@@ -173,7 +176,7 @@ export function reachesOf(victim: Victim): Readonly<Record<string, Reach>> {
   };
 }
 
-/** What is not an execution's. */
+/** The parts that do not belong to an execution. */
 function reachesBeyond(victim: Victim): Readonly<Record<string, Reach>> {
   const { session, key } = victim;
   return {
@@ -231,7 +234,7 @@ function workReachesOf(victim: Victim): Readonly<Record<string, Reach>> {
   };
 }
 
-/** Routes that name nothing of anybody, or whose names are the caller's own to give. */
+/** Routes that name nothing, or whose names the caller chooses. */
 export const WITHOUT_TARGET: readonly string[] = [
   ...['submitExecution', 'listExecutions', 'streamHints', 'listAwaits', 'listDeadLetters'],
   ...[
@@ -266,6 +269,6 @@ export const WITHOUT_TARGET: readonly string[] = [
     'changeRollout',
   ],
   'repinMany',
-  // Whoever puts it has the bytes.
+  // The caller that puts it has the bytes.
   'putBlob',
 ];

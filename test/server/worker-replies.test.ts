@@ -1,4 +1,5 @@
-// A worker by hand, as the page on the protocol tells it: each answer is what its schema says, which the fetch checks.
+// A handwritten worker that follows the protocol page. The fetch checks each response against its
+// schema.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +8,7 @@ import { WORK_KINDS, workMessage } from '../../src/protocol/messages/work-messag
 import { TestCoordinator } from './coordinator.ts';
 import { type Raw, RawWorker } from './raw-worker.ts';
 
-test('M-12: the page on the protocol is enough to run a pipeline, and every answer has its schema', async () => {
+test('M-12: the protocol page is enough to run a pipeline, and every answer has its schema', async () => {
   await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
   const key = await coordinator.key(['work', 'submit', 'operate'], 'default');
   const worker = new RawWorker(coordinator.url, key, 'default');

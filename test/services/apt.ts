@@ -16,8 +16,8 @@ export interface Apt {
 }
 
 /**
- * The distribution's packages, unpacked into `folder`. apt keeps its lists there too while `use` works,
- * so this needs no root and changes nothing on the system.
+ * Unpacks the distribution's packages into `folder`. While `use` works apt keeps its lists there
+ * too, so this needs no root and changes nothing on the system.
  */
 export async function withApt(folder: string, use: (apt: Apt) => Promise<void>): Promise<void> {
   const state = join(folder, 'apt');

@@ -6,9 +6,9 @@ import { runCommand } from './run-command.ts';
 export interface ChromiumBinary {
   readonly source: 'path' | 'apt';
   readonly program: string;
-  /** Where the shared libraries are that the system does not have. */
+  /** The folder of shared libraries that the system lacks. */
   readonly libraryDirectories: readonly string[];
-  /** Where its fonts are said to be, when it brings its own. */
+  /** The path of its font configuration, if it brings its own fonts. */
   readonly fontsFile?: string;
 }
 

@@ -4,7 +4,7 @@ import { withApt } from './apt.ts';
 import type { ChromiumBinary } from './chromium-binary.ts';
 import { cachedFolder, exists } from './project-cache.ts';
 
-/** Fonts that are everywhere in reach, so that text has a size where the machine has none. */
+/** Fonts from the package, so that text has a size on a machine without fonts. */
 const PACKAGES: readonly string[] = ['chromium', 'chromium-common', 'fonts-dejavu-core'];
 
 /** Never replaced: a second C library beside the running one breaks every program. */
@@ -45,14 +45,14 @@ async function unpackChromium(folder: string): Promise<void> {
   });
 }
 
-/** The paths in it are of the folder's final name. */
+/** The paths in it use the folder's final name. */
 async function writeFonts(root: string): Promise<void> {
   const file = join(root, 'fonts.conf');
   if (await exists(file)) return;
   const cache = join(root, 'fonts-cache');
   await mkdir(cache, { recursive: true });
   const text = `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>${join(root, 'usr/share/fonts')}</dir><dir>/usr/share/fonts</dir><cachedir>${cache}</cachedir></fontconfig>\n`;
-  // Whoever reads it at the same time sees all of it or none.
+  // A concurrent reader sees all of it or none.
   await writeFile(`${file}.${process.pid}`, text);
   await rename(`${file}.${process.pid}`, file);
 }

@@ -8,7 +8,7 @@ import { chromiumEnvironment, findChromium } from './chromium-binary.ts';
 const FLAGS: readonly string[] = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-  // What /dev/shm has in a container is not enough for a page.
+  // /dev/shm in a container is too small for a page.
   '--disable-dev-shm-usage',
 ];
 
@@ -17,7 +17,7 @@ export interface PrivateChromium {
   stop(): Promise<void>;
 }
 
-/** A browser with a profile of its own, which is gone with it. */
+/** A browser with its own profile, which is removed with it. */
 export async function startChromium(): Promise<PrivateChromium> {
   const binary = await findChromium();
   const profile = await mkdtemp(join(tmpdir(), 'holdfast-chromium-'));

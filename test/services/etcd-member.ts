@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 export interface MemberPlace {
   readonly program: string;
-  /** Where its data, and the file with its process id, are. */
+  /** The folder of its data and of the file with its process id. */
   readonly folder: string;
   readonly name: string;
   readonly clientUrl: string;
@@ -16,9 +16,9 @@ export interface MemberPlace {
 
 export interface RunningMember {
   readonly place: MemberPlace;
-  /** As if the power had failed. Returns when it is gone. */
+  /** Like a power failure. Returns when it is gone. */
   kill(): Promise<void>;
-  /** It stands still, and the system goes on accepting connections for it. */
+  /** It stands still, and the system still accepts connections for it. */
   freeze(): void;
   thaw(): void;
 }
@@ -26,7 +26,7 @@ export interface RunningMember {
 const LOOK_EVERY_MS = 20;
 const READY_MS_MAX = 20_000;
 
-/** Starts it, and does not wait: a member is ready only when enough of the others are. */
+/** Starts it without waiting: a member is ready only when enough of the others are. */
 export function startMember(place: MemberPlace): RunningMember & { ready(): Promise<void> } {
   mkdirSync(place.folder, { recursive: true });
   const pidFile = join(place.folder, 'pid');
@@ -34,8 +34,8 @@ export function startMember(place: MemberPlace): RunningMember & { ready(): Prom
   const script = 'echo $$ > "$0"; exec "$@"';
   const child = spawn('sh', ['-c', script, pidFile, place.program, ...place.flags], {
     cwd: place.folder,
-    // A session of its own: an interrupt at the terminal goes to the tests, and the watchdog then
-    // ends the members.
+    // Its own session: an interrupt at the terminal goes to the tests, and the watchdog then ends
+    // the members.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -59,7 +59,7 @@ export function startMember(place: MemberPlace): RunningMember & { ready(): Prom
 
 const LOG_LINES_MAX = 50;
 
-/** Read to its end, or the member would block on a full pipe; the last lines are kept. */
+/** Reads the output to its end, or the member would block on a full pipe. Keeps the last lines. */
 function logOf(child: ChildProcess): readonly string[] {
   const log: string[] = [];
   const { stderr } = child;
@@ -72,7 +72,7 @@ function logOf(child: ChildProcess): readonly string[] {
   return log;
 }
 
-/** Says so itself, on its own address: it has a leader and applies what is written. */
+/** The member itself reports on its own address that it has a leader and applies writes. */
 async function untilReady(
   place: MemberPlace,
   child: ChildProcess,

@@ -1,8 +1,8 @@
 // Ends the members of a private cluster when the process that owns them is gone.
 //
 // The owner holds the other end of standard input and never writes to it. However the owner ends,
-// SIGKILL included, the system closes that end; this process then kills every member, frozen or not,
-// and removes the folder. It runs in a session of its own so that an interrupt at the terminal does
+// SIGKILL included, the system closes that end. This process then kills every member, frozen or
+// not, and removes the folder. It runs in its own session so that an interrupt at the terminal does
 // not reach it.
 
 import { globSync, readFileSync, rmSync } from 'node:fs';
@@ -30,7 +30,7 @@ function readPid(file: string): number {
   return Number(readFileSync(file, 'utf8'));
 }
 
-/** A number that was left behind may be another process's by now. */
+/** A leftover process id may belong to another process by now. */
 function isMember(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder ?? '');

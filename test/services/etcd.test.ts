@@ -44,7 +44,7 @@ test('a cluster that cannot start is an error', async () => {
   await assert.rejects(startEtcd({ settings: { 'no-such-setting': '1' } }), /before it was ready/);
 });
 
-test('the members end and their folder goes when the owner is killed', async () => {
+test('the members end and their folder is deleted when the owner is killed', async () => {
   const program = `
     import { startEtcd } from ${JSON.stringify(join(import.meta.dirname, 'etcd.ts'))};
     const etcd = await startEtcd({ members: 1 });

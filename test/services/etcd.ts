@@ -1,4 +1,4 @@
-// etcd for tests and benches: found or fetched, a private cluster on loopback, gone afterwards.
+// etcd for tests and benches: found or fetched, a private cluster on loopback, removed afterwards.
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -22,15 +22,15 @@ export interface PrivateEtcd {
   readonly source: string;
   /** Everything it has on disk. */
   readonly folder: string;
-  /** The number of the member that leads now; asks until there is one. */
+  /** The number of the current leader; asks until there is one. */
   leader(): Promise<number>;
   /** SIGKILL; its data stays. */
   kill(member: number): Promise<void>;
-  /** A member that was killed comes back with its data, and is ready when this returns. */
+  /** A killed member comes back with its data, and is ready when this returns. */
   restart(member: number): Promise<void>;
   freeze(member: number): void;
   thaw(member: number): void;
-  /** Idempotent. Its folder is gone when it returns. */
+  /** Idempotent. Removes its folder before it returns. */
   stop(): Promise<void>;
 }
 
@@ -76,8 +76,8 @@ export async function startEtcd(options: EtcdOptions = {}): Promise<PrivateEtcd>
 }
 
 /**
- * A prefix of its own in the cluster the runner started, or in a cluster of its own when a test file
- * is run by hand. Test files never see each other's keys.
+ * A fresh prefix in the cluster that the runner started, or in a private cluster if a test file
+ * runs by hand. Test files never see each other's keys.
  */
 export async function etcdForTests(): Promise<{
   readonly endpoints: readonly string[];
@@ -93,7 +93,7 @@ export async function etcdForTests(): Promise<{
   };
 }
 
-/** Another process may take a port first; then all of them are tried anew, elsewhere. */
+/** Another process may take a port first; then all ports are chosen anew. */
 async function startMembers(
   binary: EtcdBinary,
   folder: string,
@@ -164,7 +164,7 @@ async function findLeader(endpoints: readonly string[]): Promise<number> {
     const answers = await Promise.all(endpoints.map(statusOf));
     const leaders = new Set(answers.flatMap((status) => status?.leader ?? []));
     const number = answers.findIndex((status) => leaders.has(status?.header.member_id ?? ''));
-    // While an election is under way, or its news travels, they do not agree.
+    // During an election, and while its result travels, the members do not agree.
     if (leaders.size === 1 && number >= 0) return number;
   }
 }

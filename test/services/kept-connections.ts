@@ -1,15 +1,15 @@
-// Connections to PostgreSQL that outlive the pool they were opened for. A new connection costs the server tens of
-// milliseconds of CPU, most of it for plans that the next case needs again; a kept one has them.
+// Connections to PostgreSQL that outlive their pool. A new connection costs the server tens of
+// milliseconds of CPU, mostly for plans that the next case needs again; a kept one has them.
 
 import pg, { type ClientConfig } from 'pg';
 
-/** What a connection may carry from one user to the next, and must not. */
+/** State that a connection may carry from one user to the next, and must not. */
 const RESET = 'rollback; unlisten *; select pg_advisory_unlock_all(); reset all';
 
 const kept = new Map<string, KeptClient[]>();
 const NewPool = pg.Pool;
 
-/** The parts of a client that its own pool looks at, too. */
+/** The parts of a client that its own pool reads too. */
 interface Inside {
   readonly _queryable: boolean;
   readonly _ending: boolean;
@@ -74,7 +74,7 @@ class KeptClient extends pg.Client {
     kept.set(this.#key, [...(kept.get(this.#key) ?? []), this]);
   }
 
-  /** Without a farewell: a server that is gone by then would not answer it. */
+  /** Closes without a goodbye, which a server that is gone would not answer. */
   endForGood(): void {
     inside(this).connection.stream.destroy();
   }
@@ -84,7 +84,7 @@ function inside(client: pg.Client): Inside {
   return client as unknown as Inside;
 }
 
-/** Connections that were asked for alike are alike, however many a pool may have. */
+/** Connections with equal options are interchangeable, however many a pool may have. */
 function keyOf(config: ClientConfig): string {
   return JSON.stringify({ ...config, types: undefined, max: undefined });
 }

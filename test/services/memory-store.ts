@@ -1,5 +1,5 @@
-// Memory stores for tests that open thousands of them. Making the tables takes longer than most of these tests, so
-// a database whose store was closed is emptied and used again.
+// Memory stores for tests that open thousands of them. Creating the tables takes longer than most
+// of these tests, so the database of a closed store is emptied and reused.
 
 import { resolvePolicy } from '../../src/lease/policy.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
@@ -16,11 +16,11 @@ const unused: ReusedConnection[] = [];
 
 export interface FreshMemoryStore {
   readonly store: CoordinatorStore;
-  /** For tests that break what is stored. */
+  /** For tests that break stored rows. */
   readonly connection: Connection;
 }
 
-/** As `openMemoryStore`, for a quarter of its time. */
+/** Like `openMemoryStore`, in a quarter of its time. */
 export function freshMemoryStore(options: MemoryStoreOptions = {}): FreshMemoryStore {
   const connection = unused.pop() ?? new ReusedConnection();
   const policy = resolvePolicy(options.policy);
@@ -52,13 +52,16 @@ class ReusedConnection extends Connection {
     this.#empty = `begin; update meta set ${columns}; ${deletions.join('\n')} commit`;
   }
 
-  /** A seal, and the code of transactions, may have changed the tables themselves: then it is not used again. */
+  /**
+   * A seal, or the code of a transaction, may have changed the tables themselves. Such a database
+   * is not reused.
+   */
   override close(): void {
     if (this.#schemaVersion() !== this.#schema) {
       super.close();
       return;
     }
-    // Forgets what was known of the rows.
+    // Drops cached knowledge of the rows.
     this.undo();
     this.execute(this.#empty);
     unused.push(this);

@@ -15,7 +15,7 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-test('of those who want the same at once, in one process too, one works at a time', () =>
+test('callers of one name, also in one process, work one at a time', () =>
   inFolder(async (folder) => {
     let working = 0;
     const all = Array.from({ length: 4 }, (_, nth) =>
@@ -30,7 +30,7 @@ test('of those who want the same at once, in one process too, one works at a tim
     assert.deepEqual(await Promise.all(all), [0, 1, 2, 3]);
   }));
 
-test('work that failed, or whose process is gone, keeps nobody waiting', () =>
+test('work that failed, or whose process is gone, blocks no other caller', () =>
   inFolder(async (folder) => {
     const name = join(folder, 'it');
     const failing = oneAtATime(name, () => Promise.reject(new Error('no')));

@@ -7,9 +7,9 @@ import { runCommand } from './run-command.ts';
 export interface PgbouncerBinary {
   readonly source: 'path' | 'apt';
   readonly program: string;
-  /** Everything that was unpacked, to be copied where another user can read it. */
+  /** The unpacked folder, to copy where another user can read it. */
   readonly movableRoot?: string;
-  /** Where the shared libraries are that the system does not have. */
+  /** The folder of shared libraries that the system lacks. */
   readonly libraryDirectories: readonly string[];
 }
 
@@ -74,7 +74,7 @@ async function librariesIn(root: string): Promise<readonly string[]> {
   return children.filter((name) => name.includes('-')).map((name) => join(folder, name));
 }
 
-/** The same elsewhere, after its folder was copied there. */
+/** The same program in another place, after its folder was copied there. */
 export async function movedTo(root: string): Promise<PgbouncerBinary> {
   return { ...unpackedIn(root), libraryDirectories: await librariesIn(root) };
 }

@@ -1,4 +1,5 @@
-// PgBouncer for tests: found or fetched, private, in transaction mode before a PostgreSQL, gone afterwards.
+// PgBouncer for tests: found or fetched, private, in transaction mode before a PostgreSQL, removed
+// afterwards.
 
 import { chown, cp, mkdtemp, realpath, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +16,7 @@ import { type Supervisor, supervise } from './supervise.ts';
 import { type User, unprivilegedUser } from './unprivileged-user.ts';
 
 export interface PrivatePgbouncer extends Supervisor {
-  /** As that of the database behind it, by way of the pooler. */
+  /** The URL of the database behind it, through the pooler. */
   readonly url: string;
   readonly version: string;
   readonly source: string;
@@ -26,7 +27,10 @@ export interface PrivatePgbouncer extends Supervisor {
 /** Fewer than clients, so that they share connections all the time. */
 const SERVER_CONNECTIONS = '6';
 
-/** Before the database of this URL; ends with this process at the latest, however this process ends. */
+/**
+ * Before the database of this URL. It ends with this process at the latest, however this process
+ * ends.
+ */
 export async function startPgbouncer(
   url: string,
   settings: Readonly<Record<string, string>> = {},
@@ -75,7 +79,10 @@ function configOf(target: URL, { port, settings }: Pooling): string {
   return `[databases]\n${database}\n[pgbouncer]\n${lines.join('\n')}\n`;
 }
 
-/** It refuses to run as root; and a user without rights cannot enter, say, a project below root's home. */
+/**
+ * It refuses to run as root, and a user without rights cannot enter, say, a project below root's
+ * home.
+ */
 async function reachableBinary(
   binary: PgbouncerBinary,
   folder: string,

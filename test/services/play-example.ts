@@ -5,7 +5,10 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Runs the file; what it prints has these in this order, and its temporary folder is empty afterwards. */
+/**
+ * Runs the file. Its output must have these lines in this order, and its temporary folder must be
+ * empty afterwards.
+ */
 export async function playExample(file: string, lines: readonly RegExp[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-example-'));
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;

@@ -9,11 +9,11 @@ export type PostgresSource = 'path' | 'system' | 'npm' | 'apt';
 
 export interface PostgresBinaries {
   readonly source: PostgresSource;
-  /** Holds `initdb` and `postgres`. */
+  /** Contains `initdb` and `postgres`. */
   readonly directory: string;
-  /** The folder that can be copied elsewhere as a whole; absent for a system's installation. */
+  /** The folder to copy as a whole. Absent for an installation of the system. */
   readonly movableRoot?: string;
-  /** Where the shared libraries are that the system does not have. */
+  /** The folder of shared libraries that the system lacks. */
   readonly libraryDirectories: readonly string[];
 }
 
@@ -83,7 +83,7 @@ async function majorVersion(binaries: PostgresBinaries): Promise<number> {
   return Number(/(\d+)/.exec(output)?.[1] ?? 0);
 }
 
-/** Messages are read to learn when the server is ready, so their language is fixed. */
+/** Fixes the language of messages, since the tests read them to learn when the server is ready. */
 export function postgresEnvironment(binaries: PostgresBinaries): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
   if (binaries.libraryDirectories.length > 0) {

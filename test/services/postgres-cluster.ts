@@ -21,10 +21,13 @@ export interface SpawnOptions {
   readonly gid?: number;
 }
 
-/** Durable as by default: benches and crash tests measure what a real server would do. */
+/** Durable by default: benches and crash tests measure a realistic server. */
 const DURABLE: Readonly<Record<string, string>> = { fsync: 'on', synchronous_commit: 'on' };
 
-/** An initialised data directory in a new temporary folder, owned by whoever will run the server. */
+/**
+ * An initialised data directory in a new temporary folder, owned by the user that will run the
+ * server.
+ */
 export async function createCluster(
   found: PostgresBinaries,
   settings: Readonly<Record<string, string>>,
@@ -42,7 +45,7 @@ export async function createCluster(
       join(binaries.directory, 'initdb'),
       [
         ...['-D', dataDirectory, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale'],
-        // Only the making of the cluster goes unsynced; the server itself syncs as usual.
+        // Only the creation of the cluster goes unsynced; the server itself syncs as usual.
         '--no-sync',
       ],
       spawnOptions,

@@ -9,7 +9,7 @@ const NEVER_UNPACKED =
   /^(libc6|libc-bin|libgcc-s1|libstdc\+\+6|libllvm.*|libz3-.*|.*-perl|libperl.*)$/;
 
 /**
- * The distribution's own package and the libraries this machine lacks, unpacked into the project's
+ * Unpacks the distribution's own package, and the libraries this machine lacks, into the project's
  * cache. apt keeps its lists there too, so this needs no root and changes nothing on the system.
  */
 export async function postgresFromApt(): Promise<PostgresBinaries> {

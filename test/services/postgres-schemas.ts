@@ -1,12 +1,12 @@
-// Schemas of Holdfast for case after case. To make one takes a third of a second, to empty a used one a few
-// milliseconds: so cases take turns on them, and on their connections.
+// Schemas for case after case. Creating one takes a third of a second, emptying a used one a few
+// milliseconds. So cases take turns on them, and on their connections.
 
 import pg from 'pg';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/open.ts';
 import { endKeptConnections, keepConnections } from './kept-connections.ts';
 
-/** Tables that hold what the store knows of itself. */
+/** Tables with the store's own facts. */
 const KEPT = ['meta', 'migration'];
 
 export class Schemas {
@@ -21,11 +21,11 @@ export class Schemas {
     this.#prefix = prefix;
     keepConnections();
     this.#admin = new pg.Pool({ connectionString: url, max: 1 });
-    // The database may go before the last connection to it has closed.
+    // The database may be dropped before the last connection to it has closed.
     this.#admin.on('error', () => undefined);
   }
 
-  /** A store of its own for a case; its schema is given back when it is closed. */
+  /** A store for one case; closing it returns its schema. */
   async store(options: Partial<PostgresStoreOptions> = {}): Promise<CoordinatorStore> {
     const schema = await this.take();
     const store = await openPostgresStore({ url: this.#url, schema, ...options });
@@ -38,12 +38,12 @@ export class Schemas {
     };
   }
 
-  /** Nobody else has it until it is given back. */
+  /** No other case has it until it is returned. */
   async take(): Promise<string> {
     return this.#free.pop() ?? this.#make();
   }
 
-  /** When every client of it is closed. */
+  /** Call this after every client of it is closed. */
   async giveBack(schema: string): Promise<void> {
     await this.#admin.query(`select public.empty_${schema}()`);
     this.#free.push(schema);

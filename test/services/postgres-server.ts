@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { freePort } from './free-port.ts';
 import type { PostgresCluster } from './postgres-cluster.ts';
 
-/** How PostgreSQL is told to end: `fast` in order, `immediate` as if the power had failed. */
+/** How PostgreSQL ends: `fast` in order, `immediate` like a power failure. */
 export type StopMode = 'fast' | 'immediate';
 
 export interface RunningServer {
@@ -44,8 +44,8 @@ export async function startServerOn(
     ['-D', cluster.dataDirectory, ...flags],
     {
       ...cluster.spawnOptions,
-      // A session of its own: an interrupt at the terminal goes to the tests, and the watchdog
-      // then ends the server.
+      // Its own session: an interrupt at the terminal goes to the tests, and the watchdog then ends
+      // the server.
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe'],
     },
@@ -68,7 +68,7 @@ function untilReady(child: ChildProcess): Promise<void> {
       log.push(line);
       if (line.includes('database system is ready to accept connections')) {
         resolve();
-        // The log is still read to its end, or the server would block on a full pipe.
+        // Still reads the log to its end, or the server would block on a full pipe.
         log.length = 0;
         if ('unref' in stderr && typeof stderr.unref === 'function') {
           stderr.unref();

@@ -1,8 +1,8 @@
 // Ends a private cluster when the process that owns it is gone.
 //
 // The owner holds the other end of standard input and never writes to it. However the owner ends,
-// SIGKILL included, the system closes that end; this process then stops the server and removes the
-// folder. It runs in a session of its own so that an interrupt at the terminal does not reach it.
+// SIGKILL included, the system closes that end. This process then stops the server and removes the
+// folder. It runs in its own session so that an interrupt at the terminal does not reach it.
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

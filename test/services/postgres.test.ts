@@ -63,7 +63,7 @@ for (const source of isFullRun() ? POSTGRES_SOURCES : []) {
   });
 }
 
-test('each caller gets a database of its own, and release drops it', async (t) => {
+test('each caller gets its own database, and release drops it', async (t) => {
   const first = await postgresForTests();
   t.after(() => first.release());
   const second = await postgresForTests();
@@ -74,7 +74,7 @@ test('each caller gets a database of its own, and release drops it', async (t) =
   await assert.rejects(execute(first.url, 'select 1'));
 });
 
-test('the server ends and its folder goes when the owner is killed', async () => {
+test('the server ends and its folder is deleted when the owner is killed', async () => {
   const program = `
     import { startPostgres } from ${JSON.stringify(join(import.meta.dirname, 'postgres.ts'))};
     console.log((await startPostgres()).dataDirectory);

@@ -1,4 +1,4 @@
-// PostgreSQL for tests and benches: found or fetched, private, durable, gone afterwards.
+// PostgreSQL for tests and benches: found or fetched, private, durable, removed afterwards.
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -12,7 +12,7 @@ import { type StopMode, startServer, startServerOn } from './postgres-server.ts'
 
 export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
-  /** Takes the binaries from this place or fails; by default the first place that has them. */
+  /** Takes the binaries from this place or fails. Default: the first place that has them. */
   readonly source?: PostgresSource;
 }
 
@@ -27,7 +27,7 @@ export interface PrivatePostgres {
    * server to recover from its log, as after a crash.
    */
   restart(mode: StopMode, meanwhile?: () => Promise<void>): Promise<void>;
-  /** Idempotent. The cluster's folder is gone when it returns. */
+  /** Idempotent. Removes the cluster's folder before it returns. */
   stop(): Promise<void>;
 }
 
@@ -69,8 +69,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Priv
 }
 
 /**
- * A fresh database of the cluster the runner started, or of a cluster of its own when a test file
- * is run by hand. Test files never see each other's rows.
+ * A fresh database of the cluster that the runner started, or of a private cluster if a test file
+ * runs by hand. Test files never see each other's rows.
  */
 export async function postgresForTests(): Promise<{ url: string; release(): Promise<void> }> {
   const sharedUrl = process.env['HOLDFAST_TEST_POSTGRES_URL'];
@@ -97,7 +97,10 @@ export async function postgresForTests(): Promise<{ url: string; release(): Prom
 const DROPS_MAX = 5;
 const STILL_IN_USE = '55006';
 
-/** The server gives whoever is connected five seconds to leave, which a busy machine may need more than once. */
+/**
+ * The server gives connected clients five seconds to leave, which a busy machine may need more than
+ * once.
+ */
 async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -5,9 +5,9 @@ import { oneAtATime } from '../../scripts/one-at-a-time.ts';
 const PROJECT_CACHE = join(import.meta.dirname, '../../.cache/services');
 
 /**
- * The folder of one downloaded thing. `fill` works in a folder of its own which takes the final
- * name only when complete, so a broken download is never mistaken for a finished one. Processes that
- * need it at the same time wait for the first.
+ * The folder of one download. `fill` works in a temporary folder, which gets the final name only
+ * when it is complete, so a broken download never looks finished. Concurrent processes wait for the
+ * first.
  */
 export async function cachedFolder(
   name: string,

@@ -16,7 +16,7 @@ const DEPENDS_OPTIONS: readonly string[] = [
 ];
 
 /**
- * The distribution's own package and the libraries this machine lacks, unpacked into the project's
+ * Unpacks the distribution's own package, and the libraries this machine lacks, into the project's
  * cache. apt keeps its lists there too, so this needs no root and changes nothing on the system.
  */
 export async function redisFromApt(): Promise<RedisBinary> {

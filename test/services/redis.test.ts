@@ -23,7 +23,7 @@ test('a private server is durable, evicts nothing and leaves nothing', async (t)
   assert.equal(existsSync(redis.folder), false, 'the folder must be gone');
 });
 
-test('a server that was killed has its data when it is started again', async (t) => {
+test('a server that was killed has its data after a restart', async (t) => {
   for (const settings of [FLUSHED_ALWAYS, FLUSHED_EVERY_SECOND]) {
     const redis = await startRedis(settings);
     t.after(() => redis.stop());
@@ -47,7 +47,7 @@ test('a server that cannot start is an error', async () => {
   await assert.rejects(startRedis({ 'no-such-setting': '1' }), /ended before it was ready/);
 });
 
-test('the server ends and its folder goes when the owner is killed', async () => {
+test('the server ends and its folder is deleted when the owner is killed', async () => {
   const program = `
     import { startRedis } from ${JSON.stringify(join(import.meta.dirname, 'redis.ts'))};
     console.log((await startRedis()).folder);

@@ -1,4 +1,5 @@
-// Redis for tests: found or fetched, private, reached by a socket in its own folder, gone afterwards.
+// Redis for tests: found or fetched, private, reached by a socket in its own folder, removed
+// afterwards.
 
 import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +8,7 @@ import { findRedisBinary, redisEnvironment } from './redis-binary.ts';
 import { type Supervisor, supervise } from './supervise.ts';
 
 export interface PrivateRedis extends Supervisor {
-  /** The path of its Unix socket; it listens nowhere else unless a port was asked for. */
+  /** The path of its Unix socket. It listens nowhere else by default. */
   readonly socket: string;
   readonly url: string;
   readonly source: string;
@@ -22,7 +23,7 @@ export const FLUSHED_ALWAYS: RedisSettings = { appendonly: 'yes', appendfsync: '
 /** The loss of the machine may take back the last second or two. */
 export const FLUSHED_EVERY_SECOND: RedisSettings = { appendonly: 'yes', appendfsync: 'everysec' };
 
-/** Durable as a guard and a lease need it. */
+/** Durable enough for guards and leases. */
 const SETTINGS: RedisSettings = {
   port: '0',
   ...FLUSHED_ALWAYS,

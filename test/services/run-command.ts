@@ -7,7 +7,7 @@ export interface CommandOptions {
   readonly gid?: number;
 }
 
-/** Runs a program to its end and returns its output; a failure carries what the program said. */
+/** Runs a program to its end and returns its output. An error contains the program's output. */
 export function runCommand(
   program: string,
   args: readonly string[],

@@ -1,4 +1,4 @@
-// The server that archives are tested against, against what is published of its protocol.
+// Checks the S3 server of the archive tests against the published protocol.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +24,7 @@ const REQUEST: S3Request = {
   body: Buffer.alloc(0),
 };
 
-test('the published example is signed, and nothing that differs from it is', () => {
+test('the published example passes the signature check, and every changed request fails it', () => {
   const code = (change: Partial<S3Request>, nowMs = NOW): string | undefined =>
     refuseUnsigned({ ...REQUEST, ...change }, CREDENTIALS, nowMs)?.[0];
   const headed = (headers: object): string | undefined =>

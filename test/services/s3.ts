@@ -1,6 +1,6 @@
-// An S3-compatible server on loopback: objects of one bucket are put and read, in the protocol that clients of S3
-// speak. Every request is signed (AWS Signature Version 4) and its signature, its time and the digest of its body
-// are checked, as the storage that it stands for does.
+// An S3-compatible server on loopback: it puts and reads objects of one bucket, in the protocol of
+// S3 clients. It checks the signature of every request (AWS Signature Version 4), its time and the
+// digest of its body, like real storage.
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -14,14 +14,14 @@ export interface S3Credentials {
 
 export interface S3Request {
   readonly method: string;
-  /** As it was sent: path and query. */
+  /** Path and query, as they were sent. */
   readonly target: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Uint8Array;
 }
 
-/** Code of S3 and status, for what is refused. */
+/** The S3 code and status of a refusal. */
 export type S3Refusal = readonly [code: string, status: number];
 
 export interface S3Server {
@@ -73,7 +73,7 @@ async function readRequest(incoming: IncomingMessage): Promise<S3Request> {
   return { method, target: url, headers, body: await buffer(incoming) };
 }
 
-/** Undefined when it is signed as it must be. */
+/** Undefined if the signature is valid. */
 export function refuseUnsigned(
   request: S3Request,
   credentials: S3Credentials,
@@ -93,12 +93,12 @@ export function refuseUnsigned(
     return ['SignatureDoesNotMatch', 403];
   }
   const digest = headerOf(request, 'x-amz-content-sha256');
-  // What is written is signed with its body.
+  // A write is signed with its body.
   if (digest === UNSIGNED && request.method === 'GET') return undefined;
   return digest === hashOf('sha256', request.body) ? undefined : ['XAmzContentSHA256Mismatch', 400];
 }
 
-/** What says to whom it goes, and all of S3's own. */
+/** The headers that name the destination, and all of S3's own. */
 function isAllSigned({ headers }: S3Request, signed: readonly string[]): boolean {
   const own = Object.keys(headers).filter((name) => name.startsWith('x-amz-'));
   return ['host', 'x-amz-content-sha256', ...own].every((name) => signed.includes(name));
@@ -148,7 +148,7 @@ function queryOf({ target }: S3Request): string {
     .join('&');
 }
 
-/** Of 20130524T000000Z. */
+/** From 20130524T000000Z. */
 function timeOf(at: string): number {
   const iso = at.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z');
   return Date.parse(iso);

@@ -12,7 +12,9 @@ export interface SqliteFile {
 
 let made: Promise<string> | undefined;
 
-/** A file that nobody has used. Its tables are made once in each process, at the time of this clock, and copied. */
+/**
+ * A fresh file. Each process creates the tables once, at the time of this clock, and copies them.
+ */
 export async function freshSqliteFile(clock: Clock = systemClock): Promise<SqliteFile> {
   made ??= makeOnce(clock);
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));

@@ -5,11 +5,11 @@ import { createInterface } from 'node:readline';
 import type { Supervised } from './supervisor.ts';
 
 export interface Supervisor {
-  /** Ends it as a crash would. What it has on disk stays. */
+  /** Ends it like a crash. Its data on disk stays. */
   kill(): Promise<void>;
   /** After `kill`: on the same data. */
   start(): Promise<void>;
-  /** Idempotent. Its folder is gone when it returns. */
+  /** Idempotent. Removes its folder before it returns. */
   stop(): Promise<void>;
 }
 

@@ -1,22 +1,22 @@
 // Runs one private server and ends it when the process that owns it is gone.
 //
-// The owner holds the other end of standard input. A line on it says "kill" or "start"; each is
-// answered with a line, "killed" or "ready". However the owner ends, SIGKILL included, the system
-// closes that end; this process then kills the server and removes the folder. It runs in a session of
-// its own so that an interrupt at the terminal does not reach it.
+// The owner holds the other end of standard input. A line on it is "kill" or "start"; this process
+// answers each with a line, "killed" or "ready". However the owner ends, SIGKILL included, the
+// system closes that end. This process then kills the server and removes the folder. It runs in its
+// own session so that an interrupt at the terminal does not reach it.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 export interface Supervised {
-  /** As people call it. */
+  /** Its name for people. */
   readonly name: string;
   readonly program: string;
   readonly args: readonly string[];
-  /** Where it runs; removed at the end. */
+  /** Its folder, removed at the end. */
   readonly folder: string;
-  /** What a line of its output contains once it can be used. */
+  /** A part of its output that shows that it is ready. */
   readonly ready: readonly string[];
   readonly uid?: number;
   readonly gid?: number;

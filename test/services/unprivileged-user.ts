@@ -7,7 +7,7 @@ export interface User {
 
 const CANDIDATES: readonly string[] = ['postgres', 'nobody'];
 
-/** PostgreSQL refuses to run as root. Nothing when this process is not root. */
+/** PostgreSQL refuses to run as root. Undefined if this process is not root. */
 export async function unprivilegedUser(): Promise<User | undefined> {
   if (process.getuid?.() !== 0) {
     return undefined;

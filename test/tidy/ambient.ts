@@ -6,11 +6,11 @@ export interface AmbientRule {
   readonly what: string;
   readonly code: RegExp;
   readonly modules?: RegExp;
-  /** A file, or a folder when it ends with a slash. */
+  /** A file, or a folder if it ends with a slash. */
   readonly home: string;
 }
 
-/** What a program takes from its surroundings, and the one place in src/ that may. */
+/** Everything that a program takes from its surroundings, and its one place in src/. */
 export const AMBIENT_RULES: readonly AmbientRule[] = [
   {
     what: 'the machine’s clock',

@@ -1,5 +1,5 @@
-// A reader of the API description needs of every operation: summary, description, tag, schemas,
-// problems, and examples that fit their schemas.
+// Every operation of the API description needs a summary, a description, a tag, schemas, problems,
+// and examples that fit their schemas.
 
 import Schema from 'typebox/schema';
 
@@ -157,7 +157,7 @@ function responseProblems(
   ];
 }
 
-/** The component that it refers to, or what it is itself. */
+/** The component that it refers to, or the schema itself. */
 function found<Part extends { readonly $ref?: string }>(
   components: Readonly<Record<string, Part>>,
   part: Part,

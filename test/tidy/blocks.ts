@@ -1,4 +1,4 @@
-// What the braces of a formatted source mean, told from the text before them.
+// The meaning of the braces in a formatted source, from the text before them.
 
 const NOT_A_FUNCTION = /\b(?:if|for|while|switch|catch|with)\s*(?:await\s*)?$/;
 /** Between a parameter list and the body: a return type, which may hold one level of braces. */

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { subjectProblems } from './commits.ts';
 
-/** Older subjects were written before the rule. */
+/** Older subjects are from before the rule. */
 const NEWEST = 20;
 
 test('the newest commits have a subject with one area and an imperative', () => {

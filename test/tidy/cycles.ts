@@ -1,7 +1,10 @@
 import { importsOf, resolveImport } from './imports.ts';
 import type { ProjectFile } from './project-files.ts';
 
-/** Files that import each other in a ring at run time. Type-only imports are erased and do not count. */
+/**
+ * Files that import each other in a ring at run time. Type-only imports do not count, since the
+ * compiler erases them.
+ */
 export function importCycles(files: readonly ProjectFile[]): readonly string[] {
   return cyclesIn(new Map(files.map((file) => [file.path, runtimeImports(file)])));
 }

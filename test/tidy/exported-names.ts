@@ -17,8 +17,8 @@ function each(names: readonly string[], why: string): Readonly<Record<string, st
 }
 
 /**
- * Exported names with two meanings: whoever knows one misreads the other. The stores share the names of their verbs,
- * and each store has a name once.
+ * Exported names with two meanings: a reader who knows one misreads the other. The stores share the
+ * names of their verbs, and each store has a name once.
  */
 export function sharedNames(
   files: readonly ProjectFile[],
@@ -51,7 +51,7 @@ function isShared(paths: readonly string[]): boolean {
   return others > 1 || new Set(stores).size < stores.length;
 }
 
-/** Files beside the stores' folders are shared by some of them. */
+/** Some of the stores share the files beside their folders. */
 function storeOf(path: string): string | undefined {
   const [found, store = 'shared'] = STORE.exec(path) ?? [];
   return found === undefined ? undefined : store;

@@ -9,8 +9,8 @@ export interface MeasuredFunction {
 }
 
 /**
- * Every function with a body of several lines and its length in lines. Relies on the formatter: the line a
- * function closes on is indented like the line its statement begins on.
+ * Every function with a body of several lines, and its length. Relies on the formatter: the closing
+ * line of a function has the indent of its statement's first line.
  */
 export function measureFunctions(source: string): readonly MeasuredFunction[] {
   const code = viewOf(source, 'code');

@@ -10,11 +10,11 @@ const NOTE = /\((?:no case|shown by): [^)]*\)/g;
 const RULE_WORDS_MAX = 60;
 
 export interface InvariantSources {
-  /** docs/spec: where invariants are defined. */
+  /** docs/spec, which defines the invariants. */
   readonly spec: readonly ProjectFile[];
-  /** What upholds them: sources and SQL, without tests. */
+  /** The sources and SQL that uphold them, without tests. */
   readonly sources: readonly ProjectFile[];
-  /** What proves them: test titles and the `upholds` of contract cases. */
+  /** Their proofs: test titles and the `upholds` of contract cases. */
   readonly tests: readonly ProjectFile[];
 }
 

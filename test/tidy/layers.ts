@@ -60,7 +60,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   index: [...LIBRARY, 'embedded', 'worker'],
 };
 
-/** The last word of a file name in `features/` says its layer: `model.ts`, `contract-model.ts`. */
+/** The last word of a file name in `features/` is its layer: `model.ts`, `contract-model.ts`. */
 const FEATURE_LAYERS: Readonly<Record<string, string>> = {
   model: 'execution',
   decide: 'execution',

@@ -1,4 +1,4 @@
-/** Lines that tie the lock file to one registry; whoever installs chooses theirs. */
+/** Lines that tie the lock file to one registry; each installer chooses its own. */
 export function registryLines(lockfile: string): readonly string[] {
   return lockfile
     .split('\n')
@@ -9,11 +9,11 @@ export function registryLines(lockfile: string): readonly string[] {
 
 interface Locked {
   readonly integrity?: string;
-  /** Of a workspace, which is not fetched. */
+  /** A workspace, which is not fetched. */
   readonly link?: boolean;
 }
 
-/** Packages that `npm ci` would take without comparing them with what was locked. */
+/** Packages that `npm ci` would take without comparing them with the lock. */
 export function unverified(lockfile: string): readonly string[] {
   const { packages } = JSON.parse(lockfile) as { packages: Readonly<Record<string, Locked>> };
   return Object.entries(packages).flatMap(([path, { integrity, link }]) => {

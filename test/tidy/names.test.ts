@@ -10,7 +10,7 @@ test('files and folders have telling names in kebab-case', () => {
   assert.deepEqual(nameProblems(paths), []);
 });
 
-test('nothing is left over from a merge or an editor, anywhere', () => {
+test('no file is left over from a merge or an editor', () => {
   const problems = nameProblems(projectPaths('**/*'));
   assert.deepEqual(
     problems.filter((problem) => problem.includes('left-over')),

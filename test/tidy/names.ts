@@ -1,10 +1,10 @@
-/** Names that say nothing about what is inside. */
+/** Names without information about the content. */
 const BANNED: readonly string[] = [
   ...['utils', 'util', 'helpers', 'helper', 'common', 'lib', 'types', 'interfaces'],
   ...['manager', 'base', 'misc'],
 ];
 
-/** What editors, merges and patches leave behind. */
+/** Leftovers of editors, merges and patches. */
 const LEFT_OVER = /(?:\.(?:orig|rej|bak|swp|tmp)|~)$/;
 
 const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;

@@ -2,7 +2,7 @@ export interface Manifest {
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 }
 
-/** Paths in the manifest's exports that no source file will become when the package is built. */
+/** Paths in the manifest's exports that no source file will become in the built package. */
 export function exportProblems(
   manifest: Manifest,
   exists: (path: string) => boolean,

@@ -137,7 +137,7 @@ function membersOf(node: Node, around: MemberContext): readonly PublicMember[] {
   return withOverloads(members);
 }
 
-/** The methods of an object that a function makes, where its type is not written down. */
+/** The methods of an object that a function returns without a declared type. */
 function inferredMembers(node: Node, { project, name }: MemberContext): readonly PublicMember[] {
   const made =
     isPropertyDeclaration(node) && node.type === undefined ? node.initializer : undefined;
@@ -168,7 +168,7 @@ function withOverloads(members: readonly PublicMember[]): readonly PublicMember[
   );
 }
 
-/** A part of an inline type may be explained by the JSDoc around it, which then names it: `kind` by its value. */
+/** The JSDoc around a part of an inline type may explain it by naming it: `kind` by its value. */
 function isNamed(member: Node, name: string, { docs }: MemberContext): boolean {
   const words = [name];
   member.forEachChild((type) => {

@@ -1,4 +1,4 @@
-// What a page of the package links to is in the package.
+// The package contains every file that its pages link to.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path/posix';
@@ -19,7 +19,7 @@ function targetsOf(page: string): readonly string[] {
   return links.map((link) => join(page, '..', link).replace(/\/$/, ''));
 }
 
-test('what the README and the guide link to is shipped', () => {
+test('files that the README and the guide link to are shipped', () => {
   const pages = [
     'README.md',
     ...projectPaths('docs/{start,guides,concepts,operate,compare,guide}/**/*.md'),

@@ -1,8 +1,8 @@
-// Views of a source file in which only one kind of text is left and everything else is blanked.
+// Views of a source file that keep one kind of text and blank everything else.
 //
 // Every view has the length and the line breaks of the source, so an index or a line number means
 // the same in all of them. Not a parser: it knows comments, strings, templates and regular
-// expressions of sources the formatter has laid out.
+// expressions in formatted sources.
 
 export type TextKind = 'code' | 'comment' | 'string';
 

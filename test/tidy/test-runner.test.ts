@@ -1,4 +1,4 @@
-// The runner of the tests, over files that try to pass without a test.
+// The test runner, over files that try to pass without a test.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -12,7 +12,7 @@ import type { Report } from '../../scripts/test/report.ts';
 const SCRIPTS = join(import.meta.dirname, '../../scripts/test');
 const IMPORT = "import { before, describe, test } from 'node:test';\n";
 
-/** Texts of test files that the runner must find fault with, loaded into one process as sampled runs do. */
+/** Texts of test files that the runner must reject, loaded into one process as sampled runs do. */
 const GROUPED: Readonly<Record<string, string>> = {
   'throws-at-load': "throw new Error('at load');",
   'waits-at-load': "await null; test('waited', () => {});",
@@ -25,7 +25,7 @@ const GROUPED: Readonly<Record<string, string>> = {
   passes: "test('passes', () => {});",
 };
 
-/** Each in a process of its own. */
+/** Each in its own process. */
 const ALONE: Readonly<Record<string, string>> = {
   leaves: "test('seen', () => {}); test('leaves', () => process.exit(0)); test('z', () => {});",
   empty: '',

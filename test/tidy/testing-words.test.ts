@@ -1,4 +1,4 @@
-// What the README says is in holdfast/testing is exported by it.
+// holdfast/testing exports everything that the README lists for it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -22,7 +22,7 @@ function promised(file: string, line: RegExp): readonly string[] {
   return words.split(',').map((each) => each.trim().toLowerCase().replace(/^and /, ''));
 }
 
-test('everything that is said to be in holdfast/testing is exported by it', () => {
+test('holdfast/testing exports everything that the README lists for it', () => {
   const listed = promised('README.md', /`holdfast\/testing` \| ([^|]+)\|/);
   for (const words of listed) {
     const names = EXPORTS[words];

@@ -7,7 +7,7 @@ test('no test is skipped, singled out or left to do', () => {
   assert.deepEqual(sleepingTests(projectFiles('{src,contract,test,console}/**/*.{ts,tsx}')), []);
 });
 
-test('no leftover notes in what runs', () => {
+test('no shipped file has leftover notes', () => {
   assert.deepEqual(
     leftoverNotes(projectFiles('{src,contract,scripts,examples,bench,console}/**/*.{ts,tsx,sql}')),
     [],

@@ -13,7 +13,7 @@ export function leftoverNotes(files: readonly ProjectFile[]): readonly string[] 
   return files.flatMap((file) => placesOf(file.path, file.text, /\b(?:TODO|FIXME|XXX|HACK)\b/g));
 }
 
-/** What git leaves in a file when it cannot merge two changes. */
+/** The text that git leaves in a file when it cannot merge two changes. */
 export function conflictMarkers(files: readonly ProjectFile[]): readonly string[] {
   return files.flatMap((file) => placesOf(file.path, file.text, /^(?:<{7}|>{7}) /gm));
 }

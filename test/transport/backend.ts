@@ -15,14 +15,14 @@ import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
 /** The parts that differ between transports. */
 export interface Kind extends Pick<TransportBackend, 'name' | 'offers' | 'lacks'> {
-  /** A new one, closed with the harness. */
+  /** A new store, which the harness closes. */
   store?(): Promise<CoordinatorStore>;
-  /** Asked for after the options. */
+  /** Called after the options. */
   endpoint?(): FakeEndpoint;
   readonly withoutConnection?: boolean;
   options?(): Promise<Partial<ServerOptions>>;
   transport(server: Server, key: string, as: CallerKind): Transport | Promise<Transport>;
-  /** By the transport's own means; asking twice where there are no others. */
+  /** By the transport's own means; otherwise by sending the request twice. */
   twice?(
     server: Server,
     key: string,

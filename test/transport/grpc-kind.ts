@@ -22,7 +22,7 @@ export function grpcKind(mode: 'stream' | 'unary'): Kind {
   };
 }
 
-/** The same bytes, by a client that was made from the file alone. */
+/** The same bytes, by a client that was generated from the file alone. */
 async function twice(
   server: Server,
   key: string,

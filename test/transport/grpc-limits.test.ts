@@ -1,4 +1,4 @@
-// What HTTP asks of those who come in, gRPC asks too.
+// gRPC applies the admission rules of HTTP.
 
 import assert from 'node:assert/strict';
 import { type EventEmitter, once } from 'node:events';
@@ -70,7 +70,7 @@ async function codeOf(address: string, key: string): Promise<string> {
   return problem?.code ?? 'ok';
 }
 
-test('M-10: wrong keys over gRPC are counted as those over HTTP are, and with them', async () => {
+test('M-10: wrong keys over gRPC count like those over HTTP, and together with them', async () => {
   await using at = await stand({ wrongKeysPerMinute: 3 });
   assert.equal(await codeOf(at.address, at.key), 'ok');
   const before = at.reads();
@@ -81,17 +81,17 @@ test('M-10: wrong keys over gRPC are counted as those over HTTP are, and with th
   assert.ok(at.reads() - before <= 4);
   const headers = { authorization: `Bearer ${madeUp()}` };
   assert.equal((await fetch(`${at.server.url}/v1/caller`, { headers })).status, 429);
-  assert.equal(await codeOf(at.address, at.key), 'ok', 'who is known comes in');
+  assert.equal(await codeOf(at.address, at.key), 'ok', 'a known key passes');
 });
 
-test('M-10: a key asks no more often over gRPC than it may', async () => {
+test('M-10: a key has its rate limit over gRPC too', async () => {
   await using at = await stand({ requestsPerMinute: 4 });
   const codes: string[] = [];
   for (let nth = 0; nth < 6; nth += 1) codes.push(await codeOf(at.address, at.key));
   assert.deepEqual(codes, [...Array(4).fill('ok'), 'over-rate', 'over-rate']);
 });
 
-test('M-10: a message of who has no key is not read', async () => {
+test('M-10: a message without a valid key is not read', async () => {
   await using at = await stand({});
   const read = WORK_SERVICE.Ask.requestDeserialize;
   const client = stockClient(at.address, madeUp());
@@ -126,7 +126,7 @@ test('M-11: a stream with an unknown key is refused and ended, and gets no wakeu
   assert.ok(at.reads() - before <= 2, 'the submitter is looked up, and the stream once');
 });
 
-test('M-11: streams count to what may be held open, and one that has ended does not', async () => {
+test('M-11: open streams count towards the limit, and ended ones do not', async () => {
   await using at = await stand({ openMax: 1 });
   const client = stockClient(at.address, at.key);
   const opened = async () => {
@@ -153,7 +153,7 @@ test('M-11: streams count to what may be held open, and one that has ended does 
 
 const MANY_BYTES = 8 * 1024 * 1024;
 
-/** A message that is never whole, by a client that sends no key unless it is given one. */
+/** A message that never ends, from a client without a key by default. */
 function drip(address: string, { path, key }: { readonly path: string; readonly key?: string }) {
   const session = connect(`http://${address}`);
   const closed = whenClosed(session);
@@ -175,7 +175,7 @@ function drip(address: string, { path, key }: { readonly path: string; readonly 
   return { session, closed, answered, sent, pending: () => stream.writableLength };
 }
 
-test('M-10: a message of nobody is answered before it is read', async () => {
+test('M-10: a message without a key is answered before it is read', async () => {
   await using at = await stand({});
   const { path } = WORK_SERVICE.Ask;
   const { session, answered, pending } = drip(at.address, { path });
@@ -184,7 +184,7 @@ test('M-10: a message of nobody is answered before it is read', async () => {
   session.destroy();
 });
 
-test('M-10: who never ends what it says is cut off: with a key after the time of a request, in a stream without one at once', async () => {
+test('M-10: a caller that never ends its message is cut off: with a key after the request time, without one at once', async () => {
   await using at = await stand({ requestMs: 300 });
   const { Ask, Converse } = WORK_SERVICE;
   for (const target of [{ path: Ask.path, key: at.key }, { path: Converse.path }]) {
@@ -194,7 +194,7 @@ test('M-10: who never ends what it says is cut off: with a key after the time of
   await whenClosed(silent);
 });
 
-test('M-10: more connections than there may be are closed as they come', async () => {
+test('M-10: connections above the limit are closed as they come', async () => {
   await using at = await stand({ connectionsMax: 2 });
   const port = Number(at.address.split(':')[1]);
   const first = [connectTo(port, '127.0.0.1'), connectTo(port, '127.0.0.1')];
@@ -205,7 +205,7 @@ test('M-10: more connections than there may be are closed as they come', async (
   assert.equal(await codeOf(at.address, at.key), 'ok');
 });
 
-test('M-10: a connection on which nothing is called is closed', { timeout: 60_000 }, async () => {
+test('M-10: a connection without a call is closed', { timeout: 60_000 }, async () => {
   await using at = await stand({ requestMs: 300 });
   const session = connect(`http://${at.address}`);
   // Closed by a goaway or by a reset.

@@ -19,7 +19,7 @@ const loaded = loadSync(PROTO, { keepCase: true })['holdfast.work.v1.Work'] as u
   Method
 >;
 
-/** Every field of a message has another value, so that two that are mixed up show. */
+/** Every field of a message has another value, so that mixed-up fields show. */
 const BODY = { n: 1 };
 const JSON_BODY = Buffer.from(JSON.stringify(BODY));
 const BYTES = new Uint8Array([1, 2, 3]);
@@ -28,7 +28,7 @@ const REQUEST = { ...CONTROL, kind: 'greet', body: BODY, bytes: BYTES };
 const PROBLEM = { status: 404, code: 'a code', detail: 'a detail' };
 const REPLY = { ...CONTROL, body: BODY, bytes: BYTES, problem: PROBLEM };
 
-test('M-10: the service that both sides use is the one of work.proto, method by method, field by field', () => {
+test('M-10: both sides use the service of work.proto, method by method, field by field', () => {
   assert.deepEqual(Object.keys(loaded), Object.keys(WORK_SERVICE));
   for (const [name, ours] of Object.entries(WORK_SERVICE)) {
     const theirs = loaded[name] as Method;
@@ -51,7 +51,7 @@ test('M-10: the service that both sides use is the one of work.proto, method by 
   }
 });
 
-test('M-10, M-11: a stock client converses: replies have the ids of their requests, and wakeups come', async () => {
+test('M-10, M-11: a stock client gets replies with the ids of its requests, and wakeups', async () => {
   const store = openMemoryStore();
   const key = await createKey(store, 'default');
   const server = await openServer({ store, port: 0, maintenance: false, grpc: { port: 0 } });
@@ -74,7 +74,7 @@ test('M-10, M-11: a stock client converses: replies have the ids of their reques
   await store.close();
 });
 
-test('M-2: a coordinator that goes away and comes back finds its worker over gRPC again', async () => {
+test('M-2: a worker over gRPC finds its coordinator again after a restart', async () => {
   const store = openMemoryStore();
   const open = (port: number) =>
     openServer({ store, port: 0, auth: 'off', maintenance: false, grpc: { port } });

@@ -1,4 +1,4 @@
-// For whom a call is, and who can make one: endpoints of several projects at one coordinator.
+// The addressee and the origin of a call: endpoints of several projects at one coordinator.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -25,7 +25,7 @@ function payer(rest: Partial<PushHandlerOptions> = {}) {
   return { charged, pay, handler };
 }
 
-/** A call as a coordinator makes it, which somebody keeps. */
+/** A coordinator's call, recorded by an eavesdropper. */
 async function kept(): Promise<{ readonly text: string; readonly url: string }> {
   const { pay, handler } = payer();
   let call: { readonly text: string; readonly url: string } | undefined;
@@ -50,7 +50,7 @@ async function resultOf(response: Response): Promise<PushResult> {
   return verified.kind === 'verified' ? verified.claims : assert.fail(verified.kind);
 }
 
-test('M-13, M-15, M-28: a call is done by the endpoint that it is for, and denied by all others', async () => {
+test('M-13, M-15, M-28: a call runs at the endpoint that it is for, and all others deny it', async () => {
   const { text, url } = await kept();
   const elsewhere = 'https://b.example/hf';
   const sent = async (rest: Partial<PushHandlerOptions>, to: string) => {
@@ -60,7 +60,7 @@ test('M-13, M-15, M-28: a call is done by the endpoint that it is for, and denie
     return { denied, charged };
   };
   for (const [rest, to] of [
-    // What the request says of itself is the caller's to choose.
+    // The caller chooses the headers of the request.
     [{ audience: elsewhere }, url],
     [{ audience: `${url}other` }, url],
     [{ audience: url, project: 'b' }, url],
@@ -80,7 +80,7 @@ test('M-13, M-15, M-28: a call is done by the endpoint that it is for, and denie
   }
 });
 
-test('M-15, M-28: a call that is played again does not run its steps again', async () => {
+test('M-15, M-28: a replayed call does not run its steps again', async () => {
   const { text, url } = await kept();
   const { handler, charged } = payer();
   const call = () => handler(new Request(url, { method: 'POST', body: text }));
@@ -90,7 +90,7 @@ test('M-15, M-28: a call that is played again does not run its steps again', asy
   assert.deepEqual(charged, [1]);
 });
 
-test('M-13, M-15, M-28: what an endpoint says that it has is of the probe that asked', async () => {
+test('M-13, M-15, M-28: the reply to a probe is valid for that probe only', async () => {
   const signer = new Signer('test', SIGNING);
   const { handler } = payer({ audience: 'https://b.example/hf' });
   const probed = async (nonce: string, audience = 'https://b.example/hf') => {
@@ -108,7 +108,7 @@ test('M-13, M-15, M-28: what an endpoint says that it has is of the probe that a
   assert.ok(other.kind === 'unknown' && /The call is for https:\/\/a\.example\//.test(other.why));
 });
 
-test('M-13, M-15, M-28: an endpoint with keys of its own is called with these, and answers to no others', async () => {
+test('M-13, M-15, M-28: an endpoint with its own keys is called with these, and accepts no others', async () => {
   const { handler, pay, charged } = payer({ signing: OWN, project: 'b' });
   const statuses: number[] = [];
   const endpoint = await mounted(async (request) => {
@@ -151,7 +151,7 @@ test('M-13, M-15, M-28: an endpoint with keys of its own is called with these, a
   }
 });
 
-test('M-13: an endpoint for which there are no keys is refused', async () => {
+test('M-13: an endpoint without signing keys is refused', async () => {
   const store = openMemoryStore();
   const endpoints = [{ url: 'https://shop.example/', pipelines: ['pay'] }];
   const push = { endpoints, allow: { hosts: ['shop.example'] } };

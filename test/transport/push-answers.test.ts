@@ -3,7 +3,8 @@ import { backendOf } from './backend.ts';
 import { pushedKind } from './pushed.ts';
 import { registerTransportContract } from './register.ts';
 
-// Without a way back there are calls and their answers, and what pipelines can rely on.
+// Without a coordinator connection there are only calls and their answers. The promises to
+// pipelines still hold.
 registerTransportContract(
   backendOf(
     pushedKind('push, answers only', { withoutConnection: true, lacks: ['asking', 'references'] }),

@@ -1,4 +1,4 @@
-// A handler where people have their routes: what the guide says to write is what is mounted, and is called by a coordinator.
+// Handlers mounted in web frameworks: the test mounts the guide's code, and a coordinator calls it.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ const three = pipeline({
   },
 });
 
-/** Its second call has 2 MiB of history: more than frameworks take unless they are told. */
+/** Its second call has 2 MiB of history, more than frameworks accept by default. */
 const long = pipeline({
   name: 'long',
   async run(ctx) {
@@ -39,7 +39,7 @@ const handler = {
 const pipelines = ['three', 'long'];
 
 for (const [name, mount] of Object.entries(MOUNTS)) {
-  test(`M-12, M-15: a handler in ${name} is called with what there is to do, and its steps are recorded`, async () => {
+  test(`M-12, M-15: a handler in ${name} gets its executions, and their steps are recorded`, async () => {
     await onEndpoint({ handler, mount, pipelines }, async ({ store, holdfast }) => {
       const handles = await Promise.all([1, 2, 3].map((n) => holdfast.submit(three, n)));
       assert.deepEqual(await Promise.all(handles.map((each) => each.result())), [5, 7, 9]);
@@ -61,7 +61,7 @@ for (const [name, mount] of Object.entries(MOUNTS)) {
   });
 }
 
-test('M-15: a handler without its audience is refused, and one with another says which it has', async () => {
+test('M-15: a handler without an audience is refused, and a wrong one is named in the answer', async () => {
   const given = { pipelines: [three], signing: SIGNING };
   assert.throws(() => pushHandler(given as never), /audience is required: pass the URL/);
   const other = pushHandler({ ...given, audience: 'https://other.example/holdfast' });
@@ -77,7 +77,7 @@ test('M-15: a handler without its audience is refused, and one with another says
   });
 });
 
-test('what the guide shows of Express and Fastify is what is mounted here', async () => {
+test('the guide’s example for Express and Fastify is mounted here', async () => {
   const guide = await readFile(new URL('../../docs/guide/coordinator.md', import.meta.url), 'utf8');
   const mounts = linesOf(await readFile(new URL('./push-mounts.ts', import.meta.url), 'utf8'));
   const shown = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)]

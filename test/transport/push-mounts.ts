@@ -1,4 +1,4 @@
-// Ways to mount a handler at /holdfast. Those that the guide shows are mounted by the lines that it shows.
+// Ways to mount a handler at /holdfast. The ways in the guide use the guide's lines.
 
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { Readable } from 'node:stream';
@@ -8,7 +8,7 @@ import type { PushHandler } from '../../src/worker/push-handler.ts';
 
 export type Mount = (handler: PushHandler) => Promise<Server>;
 
-/** With the URL as it was called, and the body as it comes. */
+/** With the original URL, and the raw body. */
 function requestOf(incoming: IncomingMessage, origin = `http://${incoming.headers.host}`): Request {
   return new Request(new URL(incoming.url ?? '/', origin), {
     method: incoming.method ?? 'GET',
@@ -28,12 +28,14 @@ function served(answerTo: (incoming: IncomingMessage) => Promise<Response>): Ser
 
 export const plain: Mount = async (handler) => served((incoming) => handler(requestOf(incoming)));
 
-/** `app/holdfast/route.ts` of Next: found by what it exports, and called with its parameters. */
+/** `app/holdfast/route.ts` of Next: found by its exports, and called with its parameters. */
 interface Route {
   POST(request: Request, context: { readonly params: Promise<object> }): Promise<Response>;
 }
 
-/** The URL of a request has the host of the server as it was started, whatever the header Host says. */
+/**
+ * The URL of a request has the host of the server at its start, whatever the header Host contains.
+ */
 const next: Mount = async (handler) => {
   const route: Route = { POST: handler };
   return served(async (incoming) => {
@@ -65,7 +67,7 @@ async function inFastify(handler: PushHandler): Promise<Server> {
   return other.server;
 }
 
-/** Each with a handler that was told its `audience`. */
+/** Each with a handler that has its `audience`. */
 export const MOUNTS: Readonly<Record<string, Mount>> = {
   'node:http': plain,
   'a route of Next': next,

@@ -1,4 +1,5 @@
-// Endpoints and releases: what is pinned goes to the endpoint that has it, and one that answers nobody is found.
+// Endpoints and releases: a pinned execution goes to the endpoint with its release, and an endpoint
+// that does not respond is found.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -43,7 +44,7 @@ async function register(holdfast: Holdfast, ...names: readonly string[]): Promis
   }
 }
 
-/** What workers there are, as people are told. */
+/** The workers, as an operator sees them. */
 async function statesOf({ executions }: CoordinatorStore): Promise<readonly string[]> {
   const { now } = await executions.dueSchedules({ limit: 1 });
   const all = await executions.workers({ limit: 99 });
@@ -90,14 +91,14 @@ test('RE-9, M-15: executions end at the endpoint that has the release they are p
     const after = await holdfast.submit(order('any'), undefined);
     for (const { id } of [before, after]) await holdfast.signal(id, { name: 'go', value: 1 });
     assert.deepEqual([await before.result(), await after.result()], ['v1', 'v2']);
-    // An endpoint that was not heard of for a while is not ready until it is asked again.
+    // An endpoint that was silent for a while is not ready before the next probe.
     await until(async () => {
       const states = new Set(await statesOf(store));
       return states.has('ready v1') && states.has('ready v2') ? true : undefined;
     });
   }));
 
-test('RE-9: an endpoint whose artifact is not the registered one is given nothing that is pinned', async () => {
+test('RE-9: an endpoint with an unregistered artifact gets no pinned execution', async () => {
   const forged = { name: 'v1', digest: 'sha256:forged' };
   await onEndpoints([handlerOf('v1', { release: forged })], async (holdfast, store, url) => {
     const free = await holdfast.submit(order('any'), undefined);
@@ -120,7 +121,7 @@ test('RE-9: an endpoint whose artifact is not the registered one is given nothin
   });
 });
 
-test('M-16, RE-9: what is pinned to another build than is deployed now is given back, and burns no attempt', async () => {
+test('M-16, RE-9: an execution pinned to a build that is no longer deployed is given back, and costs no attempt', async () => {
   let deployed = handlerOf('v1');
   const url = whenDriven(
     (request) => deployed(request),
@@ -144,7 +145,7 @@ test('M-16, RE-9: what is pinned to another build than is deployed now is given 
   });
 });
 
-test('RE-10: an endpoint with a way back replays what a release would break', async () => {
+test('RE-10: an endpoint with a coordinator connection replays executions that a release would break', async () => {
   let way = { url: '', key: '' };
   const release = { name: 'v2', digest: digestOf('v2') };
   const lazily: PushHandler = (request) =>
@@ -168,7 +169,7 @@ test('RE-10: an endpoint with a way back replays what a release would break', as
   });
 });
 
-test('RE-11, RE-12: an endpoint that answers nobody is stuck after two periods, and ready when it answers', async () => {
+test('RE-11, RE-12: an endpoint that does not respond is stuck after two periods, and ready when it does', async () => {
   let isSilent = false;
   const handler = handlerOf('v1');
   const moody: PushHandler = (request) =>
@@ -192,7 +193,7 @@ test('RE-11, RE-12: an endpoint that answers nobody is stuck after two periods, 
   });
 });
 
-test('M-16, M-30: after the circuit was open an endpoint is asked what it has before anything is claimed for it', async () => {
+test('M-16, M-30: after its circuit was open, an endpoint is probed before anything is claimed for it', async () => {
   const kinds: string[] = [];
   const handler = handlerOf('v1');
   const failing: PushHandler = async (request) => {

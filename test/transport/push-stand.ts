@@ -1,4 +1,4 @@
-// A coordinator that calls one endpoint on loopback, in which a handler is mounted one way or another.
+// A coordinator that calls one endpoint on loopback, with a handler mounted in one way or another.
 
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,7 @@ import { type Mount, plain } from './push-mounts.ts';
 
 export const SIGNING = { keys: { k: 'k'.repeat(32) }, current: 'k' };
 
-/** `own` is called with what there is to do; that it has it is said by the other. */
+/** `own` gets the executions; the other handler answers the probes. */
 export function whenDriven(other: PushHandler, own: PushHandler): PushHandler {
   return async (request) => {
     const body = await request.text();
@@ -39,7 +39,7 @@ export async function mounted(handler: PushHandler, mount: Mount = plain): Promi
   };
 }
 
-/** For a handler that must be told its own URL. */
+/** For a handler that needs its own URL. */
 export interface HandlerAt {
   at(audience: string): PushHandler;
 }
@@ -49,7 +49,7 @@ export const ALLOW = { hosts: ['127.0.0.1'], privateAddresses: true, http: true 
 export interface EndpointStand {
   readonly store: CoordinatorStore;
   readonly holdfast: Holdfast;
-  /** Of the coordinator. */
+  /** The URL of the coordinator. */
   readonly url: string;
 }
 
@@ -61,7 +61,7 @@ export async function onEndpoint(
     readonly circuit?: PushOptions['circuit'];
     readonly probeMs?: number;
     readonly capacity?: number;
-    /** Before there is a coordinator. */
+    /** Runs before the coordinator starts. */
     readonly first?: (store: CoordinatorStore) => Promise<void>;
   },
   play: (stand: EndpointStand) => Promise<void>,

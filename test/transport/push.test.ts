@@ -23,7 +23,7 @@ const three = pipeline({
 
 const handler = handlerAnywhere({ pipelines: [three], signing: SIGNING });
 
-test('M-15: with a way back each step is recorded before the next one runs', async () => {
+test('M-15: with a coordinator connection each step is recorded before the next one runs', async () => {
   let url = '';
   let key = '';
   const seen: number[] = [];
@@ -50,7 +50,7 @@ test('M-15: with a way back each step is recorded before the next one runs', asy
   });
 });
 
-test('M-9: a cancel reaches what runs at an endpoint with a way back, before its call is over', async () => {
+test('M-9: a cancel reaches a running step at an endpoint with a coordinator connection, before its call is over', async () => {
   const reached = Promise.withResolvers<void>();
   let way = { url: '', key: '' };
   const waits = pipeline({
@@ -64,7 +64,7 @@ test('M-9: a cancel reaches what runs at an endpoint with a way back, before its
   });
   const lazily = (request: Request): Promise<Response> =>
     handlerAnywhere({ pipelines: [waits], signing: SIGNING, coordinator: way })(request);
-  // A call may take a minute: who only heard at its end would hear then.
+  // A call may take a minute, so a cancel that waited for its end would come too late.
   await onEndpoint({ handler: lazily, pipelines: ['waits'] }, async ({ holdfast, store, url }) => {
     way = { url, key: await createKey(store, 'default') };
     const handle = await holdfast.submit(waits, undefined);
@@ -76,7 +76,7 @@ test('M-9: a cancel reaches what runs at an endpoint with a way back, before its
   });
 });
 
-test('M-9, M-15: an execution that waits is called again with what has arrived', async () => {
+test('M-9, M-15: a waiting execution is called again with its new messages', async () => {
   const asks = pipeline({
     name: 'asks',
     async run(ctx) {
@@ -96,7 +96,7 @@ test('M-9, M-15: an execution that waits is called again with what has arrived',
   });
 });
 
-test('M-8, M-13: a result that nobody with a key has signed is not written; the next call has a higher fence', async () => {
+test('M-8, M-13: a result without a valid signature is not written; the next call has a higher fence', async () => {
   const fences: number[] = [];
   const forged = handlerAnywhere({ pipelines: [three], signing: SIGNING });
   let calls = 0;
@@ -152,7 +152,7 @@ test('M-3, M-15: a result that comes after a takeover is refused by its fence', 
   );
 });
 
-test('M-16: an endpoint that turns calls away is denied work, is left alone for a while, and no attempt is burned', async () => {
+test('M-16: an endpoint that turns calls away is left alone for a while, and no attempt is counted', async () => {
   let calls = 0;
   const full = async (request: Request): Promise<Response> => {
     calls += 1;
@@ -172,7 +172,7 @@ test('M-16: an endpoint that turns calls away is denied work, is left alone for 
   );
 });
 
-test('M-16, M-29: calls that fail while probes pass cost no claim, are repeated later each time, and go one at a time', async () => {
+test('M-16, M-29: calls that fail while probes pass cost no claim, are repeated ever later, and go one at a time', async () => {
   const calls: number[] = [];
   const broken = async (request: Request): Promise<Response> => {
     calls.push(calls.length);
@@ -210,7 +210,7 @@ test('M-16, M-29: calls that fail while probes pass cost no claim, are repeated 
   });
 });
 
-test('M-16: an endpoint without the pipeline says so, and the execution goes to who has it', async () => {
+test('M-16: an endpoint without the pipeline denies it, and the execution goes to one that has it', async () => {
   const other = handlerAnywhere({
     pipelines: [pipeline({ name: 'other', run: () => 1 })],
     signing: SIGNING,
@@ -243,7 +243,7 @@ test('M-15, M-27: a redirect is not followed', async () => {
   );
 });
 
-test('M-13: a handler does nothing for what is not signed, or good no more, and says what it has when asked', async () => {
+test('M-13: a handler ignores unsigned and expired calls, and answers a probe', async () => {
   const signer = new Signer('test', SIGNING);
   const strange = new Signer('test', { keys: { k: 'x'.repeat(32) }, current: 'k' });
   const at = Date.now();
@@ -265,7 +265,7 @@ test('M-13: a handler does nothing for what is not signed, or good no more, and 
   assert.match(text, /"pipelines":\["three"\]/);
 });
 
-test('M-8, M-15, M-26: an answer after which the execution still runs is no end of its claim: it is claimed again', async () => {
+test('M-8, M-15, M-26: an answer that leaves the execution running does not end its claim: it is claimed again', async () => {
   let calls = 0;
   const signer = new Signer('test', SIGNING);
   const idle = async (request: Request): Promise<Response> => {
@@ -296,7 +296,7 @@ test('M-8, M-15, M-26: an answer after which the execution still runs is no end 
   );
 });
 
-test('M-12: an endpoint with a way back checks the answers to its questions', async () => {
+test('M-12: an endpoint with a coordinator connection validates the answers to its questions', async () => {
   let way = { url: '', key: '' };
   const percent = question({
     name: 'percent',
@@ -327,7 +327,7 @@ test('M-12: an endpoint with a way back checks the answers to its questions', as
   });
 });
 
-test('M-16: no more calls are under way than the endpoint has slots for, and all are made', async () => {
+test('M-16: no more calls are under way than the endpoint has slots, and all are made', async () => {
   let now = 0;
   let most = 0;
   const counting = async (request: Request): Promise<Response> => {
@@ -346,7 +346,7 @@ test('M-16: no more calls are under way than the endpoint has slots for, and all
   });
 });
 
-test('X-7, M-15: what a worker left that died is pushed, also where nobody else looks after it', async () => {
+test("X-7, M-15: a dead worker's execution is pushed, even without any other worker", async () => {
   const id = parseExecutionId('01900000-0000-7000-8000-0000000000dd');
   const first = async (store: CoordinatorStore): Promise<void> => {
     const ann = await worker(store, 'ann', { ttlMs: 1_000, graceMs: 0 });

@@ -8,7 +8,7 @@ import type { Kind } from './backend.ts';
 import { ALLOW, type Mounted, mounted } from './push-stand.ts';
 
 const SIGNING = { keys: { k: 'k'.repeat(32), old: 'o'.repeat(32) }, current: 'k' };
-/** What is not over by then is given back: cases wait for that. */
+/** Calls that take longer are given back: cases wait for that. */
 const CALL_MS = 2_000;
 
 export function pushedKind(

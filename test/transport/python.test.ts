@@ -38,7 +38,7 @@ const review = pipeline({
   },
 });
 
-/** It has told something; how it ended, where it told nothing. */
+/** Its next output, or its exit if there was none. */
 async function printedBy(child: ChildProcess): Promise<object> {
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const [line] = (await Promise.race([once(lines, 'line'), once(child, 'exit')])) as [string];
@@ -71,7 +71,7 @@ test('M-12: a worker in Python hosts a remote step over REST, and its failures a
   await store.close();
 });
 
-test('a worker in Python that finds no coordinator says so in one line, and begins when there is one', async () => {
+test('a worker in Python without a coordinator prints one line, and starts when there is one', async () => {
   const store = openMemoryStore();
   const key = await createKey(store, 'default');
   const found = await openServer({ store, port: 0, maintenance: false });
@@ -98,7 +98,7 @@ test('a worker in Python that finds no coordinator says so in one line, and begi
   await store.close();
 });
 
-test('M-12: a pipeline in Python records its steps, retries one, and goes on where another worker stopped', async () => {
+test('M-12: a pipeline in Python records its steps, retries one, and continues after another worker stopped', async () => {
   const store = openMemoryStore();
   const key = await createKey(store, 'default');
   const server = await openServer({ store, port: 0, maintenance: false });

@@ -9,8 +9,8 @@ import {
 import { sample } from '../services/tier.ts';
 
 /**
- * Each case that the transport can run, on a coordinator of its own. `count` is how many `npm test` takes;
- * default all.
+ * Registers each case that the transport can run, on its own coordinator. `count` is the number of
+ * cases in `npm test`. Default: all.
  */
 export function registerTransportContract(
   backend: TransportBackend,

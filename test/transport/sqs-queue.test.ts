@@ -29,7 +29,7 @@ async function played(
   }
 }
 
-/** Every digest is asked for through this. */
+/** Every read of a digest goes through this. */
 function withBlobs(getBlob: CoordinatorStore['executions']['getBlob']): CoordinatorStore {
   const store = openMemoryStore();
   return { ...store, executions: { ...store.executions, getBlob } };
@@ -58,7 +58,7 @@ test('M-14: a message whose coordinator died with it is delivered again, and ans
   const replyTo = stand.queue('reply');
   const greeting = { kind: 'greet', body: {} } as const;
   await stand.queues.send(options.requestQueueUrl, stand.signed(greeting, 'none', replyTo));
-  // Somebody takes it, and is not heard of again.
+  // A consumer takes it and falls silent.
   const { signal } = new AbortController();
   const taken = await stand.queues.receive(options.requestQueueUrl, {
     ...{ waitMs: 1_000, visibleMs: 1_000, signal },
@@ -70,11 +70,11 @@ test('M-14: a message whose coordinator died with it is delivered again, and ans
   });
 });
 
-test('M-14: what can never be handled is put aside after five deliveries, and holds up no other', async () => {
+test('M-14: a message that can never be handled is put aside after five deliveries, and delays no other', async () => {
   const options = stand.options(1_000);
   const replyTo = stand.queue('reply');
   const text = stand.signed({ kind: 'greet' }, 'none', replyTo);
-  // Its parts are not there: handling it throws, each time.
+  // Its parts are missing: handling it throws, each time.
   const poison = stand.partsNowhere(replyTo);
   await played(options, openMemoryStore(), async () => {
     await stand.queues.send(options.requestQueueUrl, poison);
@@ -93,7 +93,7 @@ test('M-14: what can never be handled is put aside after five deliveries, and ho
   });
 });
 
-test('M-4, X-28: a message whose parts are of another project is one whose parts are not there', async () => {
+test('M-4, X-28: a message with parts of another project is handled as one with missing parts', async () => {
   const options = stand.options(1_000);
   const store = openMemoryStore();
   const greeting = { v: WORK_VERSION, id: 'stolen', kind: 'greet', body: {} };
@@ -123,7 +123,7 @@ test('M-4, X-28: a message whose parts are of another project is one whose parts
   });
 });
 
-test('M-14: who names one part over and over has it read until that is more than a message may be, and no further', async () => {
+test('M-14: a message that names one part over and over is read up to the size limit only', async () => {
   const MIB = new Uint8Array(1_048_576);
   let asked = 0;
   const store = withBlobs(async () => {
@@ -141,7 +141,7 @@ test('M-14: who names one part over and over has it read until that is more than
   assert.equal(asked, 65, 'twice 32 MiB, and the one that was too much');
 });
 
-test('M-14: what is no message at all is put aside at once', async () => {
+test('M-14: a body that is not a message is put aside at once', async () => {
   const options = stand.options();
   await played(options, openMemoryStore(), async () => {
     await stand.queues.send(options.requestQueueUrl, 'hf1.new.AAAA\n{');
@@ -151,7 +151,7 @@ test('M-14: what is no message at all is put aside at once', async () => {
   });
 });
 
-test('M-10: replies to an earlier life of a worker, and what others write to its queue, are no answers', async () => {
+test("M-10: replies to a worker's earlier session, and foreign messages in its queue, are ignored", async () => {
   const options = stand.options();
   await played(options, openMemoryStore(), async () => {
     const own = stand.queue('reply');
@@ -205,7 +205,7 @@ test('M-4, M-11: a worker that names the queue of another project takes none of 
   });
 });
 
-test('M-4, M-13: a key that has reply queues of its own is answered in no others', async () => {
+test('M-4, M-13: a key with its own reply queues is answered in no others', async () => {
   const given = stand.options();
   const strange = stand.queue('reply');
   const keys = { ...given.keys };

@@ -1,4 +1,4 @@
-// An SQS on loopback, with the queues of one coordinator; and a worker that signs by hand.
+// An SQS server on loopback, with the queues of one coordinator, and a worker that signs by hand.
 
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
@@ -58,7 +58,7 @@ export class SqsStand {
     return this.#server.createQueue(`${purpose}-${this.#made}`).queueUrl;
   }
 
-  /** For a coordinator of its own. */
+  /** For its own coordinator. */
   options(visibleMs: number = 30_000): SqsOptions {
     const replyQueueUrl = this.queue('reply');
     return {
@@ -92,7 +92,7 @@ export class SqsStand {
     });
   }
 
-  /** Sends this text so often, and waits for as many replies, or for it to be put aside. */
+  /** Sends this text that often, and waits for as many replies, or until it is put aside. */
   async exchange(
     { requestQueueUrl, poisonQueueUrl }: SqsOptions,
     { text, replyTo, times = 1 }: { text: string; replyTo: string; times?: number },
@@ -160,7 +160,7 @@ export class SqsStand {
     return new Signer('stand', { keys: STRANGE, current: 'strange' }).sign(claims as QueuedRequest);
   }
 
-  /** One that refers to what nobody has put. */
+  /** A message that refers to a missing value. */
   partsNowhere(replyTo: string): string {
     return this.referring(replyTo, 'f'.repeat(64));
   }

@@ -1,4 +1,4 @@
-// A client that knows nothing of ours but the file: grpc-js with what proto-loader makes of work.proto.
+// A client that knows only the file: grpc-js with proto-loader's view of work.proto.
 
 import { join } from 'node:path';
 import * as grpc from '@grpc/grpc-js';

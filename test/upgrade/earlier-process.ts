@@ -1,4 +1,5 @@
-// A process of an earlier build that begins an execution for each way to be open, and waits to be killed.
+// A process of an earlier build that begins one execution for each way to be open, and waits for
+// its kill.
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

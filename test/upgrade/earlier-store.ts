@@ -1,4 +1,4 @@
-// A store that an earlier build wrote opens under this build, and everything that is open in it ends.
+// A store that an earlier build wrote opens under this build, and every open execution in it ends.
 
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';

@@ -1,17 +1,17 @@
-// A schema that a later build has migrated: this build's, and one file more, which only adds.
+// A schema that a later build has migrated: this build's, and one more file, which only adds.
 
 import pg from 'pg';
 
 export interface NewerSchema {
   readonly url: string;
   readonly schema: string;
-  /** What its first line said. */
+  /** The declaration in its first line. */
   readonly olderBuildsMayRun: boolean;
 }
 
 export const ADDITIVE_NAME = '9999-additive';
 
-/** Columns with defaults where rows are written most, an index, a table that nobody else knows. */
+/** Columns with defaults in the busiest tables, an index, and an unknown table. */
 export function additiveSql(schema: string): readonly string[] {
   return [
     `alter table ${schema}.execution add column of_a_later_build text not null default 'so'`,
@@ -21,7 +21,7 @@ export function additiveSql(schema: string): readonly string[] {
   ];
 }
 
-/** As `migrate.ts` would, in one transaction, while others work. */
+/** As `migrate.ts` would, in one transaction, while other processes work. */
 export async function migrateFurther(newer: NewerSchema): Promise<void> {
   const client = new pg.Client({ connectionString: newer.url });
   await client.connect();

@@ -1,5 +1,5 @@
-// Pipelines with one way each to be open, in the words that both builds know. An earlier build begins them; this build
-// ends them.
+// Pipelines with one way each to be open, in words that both builds know. An earlier build begins
+// them; this build ends them.
 
 import type { pipeline as definePipeline } from '../../src/index.ts';
 
@@ -10,7 +10,7 @@ const RETRY = { attempts: 1_000, initialMs: 200, maxMs: 200 } as const;
 
 export interface Builds {
   readonly pipeline: Define;
-  /** This is the earlier build: steps that must be open when it dies do not end. */
+  /** In the earlier build: steps that must be open at its kill do not end. */
   readonly isEarlier: boolean;
   readonly onRunning?: () => void;
 }

@@ -8,13 +8,13 @@ import type { Build } from '../server/build.ts';
 import { exists } from '../services/project-cache.ts';
 
 export interface PackedBuild {
-  /** What it was made from. */
+  /** The commit it was built from. */
   readonly commit: string;
   /** Text by path. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Below the project, whose packages it finds there. */
+/** Below the project, so that it finds the project's packages. */
 const CACHE = join(import.meta.dirname, '../../.cache');
 
 /** `previous` takes turns with this build; `0d29afd` is the oldest whose stores this build opens. */
@@ -34,7 +34,9 @@ export async function packedBuild(name: PackedName): Promise<Build & { readonly 
   };
 }
 
-/** Takes its name when it is complete: another process may do the same at the same time. */
+/**
+ * Renames the folder when it is complete, since another process may do the same at the same time.
+ */
 async function unpack(files: PackedBuild['files'], folder: string): Promise<void> {
   await mkdir(CACHE, { recursive: true });
   const draft = await mkdtemp(join(CACHE, 'packed-build.draft-'));

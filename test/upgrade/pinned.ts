@@ -1,5 +1,5 @@
-// What is pinned to a release, where a process of the build before ends it: that build knows no releases, and takes
-// the name of the pipeline from the row.
+// Pinned executions that a process of the build before ends. The older build knows no releases, and
+// reads the pipeline's name from the row.
 
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
@@ -31,9 +31,9 @@ async function openByPrevious(place: StorePlace): Promise<CoordinatorStore> {
 }
 
 export function registerPinned(kind: string, placeOf: () => Promise<StorePlace>): void {
-  test(`${kind}: the build before claims nothing that is pinned, and what it ends of that is found under its pipeline and release`, async () => {
+  test(`${kind}: the build before claims no pinned execution, and one that it ends is found under its pipeline and release`, async () => {
     const place = await placeOf();
-    // It was there before, and goes on when the schema does.
+    // It was open before the migration, and continues after it.
     const before = await openByPrevious(place);
     const store = await openAddressed(place);
     try {
@@ -41,7 +41,7 @@ export function registerPinned(kind: string, placeOf: () => Promise<StorePlace>)
       const id = await mustSubmit(store);
       assert.deepEqual(await claimIds(before, await worker(before, 'old')), []);
       const held = await mustClaimOf(store, await workerOf(store, 'v1'), 'v1');
-      // As a worker does whose coordinator is of that build now.
+      // Like a worker whose coordinator is now of that build.
       await mustFinish(before, held, { status: 'failed', deadLetter: letter() });
       const { executions } = store;
       const found = await executions.deadLetter(id);
@@ -58,7 +58,7 @@ export function registerPinned(kind: string, placeOf: () => Promise<StorePlace>)
         groups.map(({ pipeline, count }) => [pipeline, count]),
         [[PIPELINE, 1]],
       );
-      // What it submits is pinned to nothing, which every worker takes.
+      // Its submits are unpinned, so every worker takes them.
       const plain = await mustSubmit(before);
       const next = await workerOf(store, 'v1', 'next');
       assert.equal((await mustClaimOf(store, next, 'v1')).id, plain);

@@ -20,7 +20,7 @@ async function placed(schema: string): Promise<{ readonly url: string; readonly 
   return { url: (await database).url, schema };
 }
 
-test('coordinators and workers are replaced one by one, workers first: nothing is lost or doubled, no call finds a fault', async (t) => {
+test('coordinators and workers are replaced one by one, workers first: nothing is lost or doubled, and no call fails', async (t) => {
   const previous = await packedBuild('previous');
   t.diagnostic(`the build before is ${previous.commit}`);
   const place = { kind: 'postgres', ...(await placed('upgrade')) } as const;
@@ -39,12 +39,12 @@ test('coordinators and workers are replaced one by one, workers first: nothing i
     // A worker of this build at coordinators of the one before; then the other way round.
     await replace(WORKERS[0], (build) => nodes.startWorker(WORKERS[0], build));
     await replace('coordinator-0', (build) => nodes.startCoordinator(0, build));
-    // The schema goes on while the old build works on it, further than even this build knows.
+    // The schema is migrated while the old build works on it, further than even this build knows.
     await migrateFurther({ ...place, olderBuildsMayRun: true });
     await replace('coordinator-1', (build) => nodes.startCoordinator(1, build));
     await nodes.submit(ROUND);
     await replace(WORKERS[1], (build) => nodes.startWorker(WORKERS[1], build));
-    // And back: what was upgraded can be taken back, on the schema that is newer by now.
+    // And back: an upgrade can be undone, on the schema that is newer by now.
     await nodes.end('coordinator-0', 'SIGTERM');
     await nodes.startCoordinator(0, previous);
     await nodes.submit(ROUND);
@@ -57,7 +57,7 @@ test('coordinators and workers are replaced one by one, workers first: nothing i
   }
 });
 
-test('a schema that says that older builds must not run lets neither in, and both say why', async () => {
+test('a schema that forbids older builds lets neither build in, and both name the migration', async () => {
   const place = await placed('too_new');
   await (await openPostgresStore(place)).close();
   await migrateFurther({ ...place, olderBuildsMayRun: false });

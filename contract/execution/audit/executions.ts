@@ -146,7 +146,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1, J-2',
-    name: 'of many re-drives at once, each leaves one record, and those of a job leave no record',
+    name: 'many re-drives at once leave one record each, and those of a job leave no record',
     async run({ store }) {
       const who = await worker(store);
       const targets: ExecutionId[] = [];

@@ -174,7 +174,7 @@ export const settlingCases: readonly ExecutionCase[] = [
       const held = await mustOpen(store, await running(store, ann), { items: 2 });
       const [before, others] = [await noticesOf(store, ann), await noticesOf(store, bob)];
       await store.executions.answer(answering(interactionId(held.id, 0)));
-      assert.equal(await noticesOf(store, ann), before, 'nothing to tell yet');
+      assert.equal(await noticesOf(store, ann), before, 'no message yet');
       await store.executions.answer(answering(interactionId(held.id, 1)));
       assert.notEqual(await noticesOf(store, ann), before);
       assert.equal(await noticesOf(store, bob), others);

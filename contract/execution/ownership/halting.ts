@@ -65,7 +65,7 @@ export const haltingCases: readonly ExecutionCase[] = [
     needs: 'server',
     name: 'after a failover to another server the epoch rises before any claim; a restart in place keeps it',
     async run({ store, restarted }) {
-      assert(restarted !== undefined, 'a backend that offers a server says how it restarts');
+      assert(restarted !== undefined, 'a backend that offers a server has `restarted`');
       const ann = await worker(store);
       const first = await running(store, ann);
       await restarted('elsewhere');

@@ -148,7 +148,7 @@ export const routingCases: readonly ExecutionCase[] = [
       const bob = await workerOf(store, 'v2', 'bob');
       assert.deepEqual(await idsFor(bob), [id]);
       await endSessionOf(store, bob);
-      assert.deepEqual(await idsFor(ann), [], 'nor what a dead worker left of it');
+      assert.deepEqual(await idsFor(ann), [], 'nor a replay that a dead worker left');
       expectKind(await executions.announce(good), 'announced');
       assert.deepEqual(await idsFor(ann, { release: 'v2' }), [id]);
     },
@@ -230,7 +230,11 @@ export const routingCases: readonly ExecutionCase[] = [
       await executions.announce(announcing(bob.id));
       const owners = async (project: ProjectName): Promise<readonly string[]> =>
         (await executions.workers({ project, limit: 9 })).map(({ owner }) => owner).sort();
-      assert.deepEqual(await owners(OTHER_PROJECT), ['bob'], 'who works for all works for each');
+      assert.deepEqual(
+        await owners(OTHER_PROJECT),
+        ['bob'],
+        'a worker for all projects works for each',
+      );
       assert.deepEqual(await owners(PROJECT), ['ann', 'bob']);
     },
   },

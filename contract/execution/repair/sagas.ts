@@ -40,7 +40,7 @@ export const sagaCases: readonly ExecutionCase[] = [
         [row.status, row.readyAt, row.compensating, row.compensable, row.deadlineAt],
         ['queued', now(), true, false, undefined],
       );
-      assert.equal(row.deadlineMs, 1_000, 'what was submitted never changes');
+      assert.equal(row.deadlineMs, 1_000, 'the submitted deadline never changes');
       const [event] = await store.executions.history({ id: held.id, after: 2, limit: 9 });
       assert.deepEqual(event, { ...COMPENSATING, seq: 3, at: now(), fence: held.fence });
       const next = await mustClaim(store, ann, held.id);

@@ -47,7 +47,7 @@ interface Scene {
 type Write = (scene: Scene) => Promise<unknown>;
 
 const OF_LEASES: Readonly<Record<string, Write>> = {
-  'sessions.open': ({ store }) => store.sessions.open(openingOf('somebody new')),
+  'sessions.open': ({ store }) => store.sessions.open(openingOf('a new owner')),
   'sessions.heartbeat': ({ store, ann }) => store.sessions.heartbeat(ann),
   'sessions.end': ({ store, ann: { id, owner } }) =>
     store.sessions.end({ id, by: { kind: 'owner', owner, exit: 'finished' } }),

@@ -136,12 +136,12 @@ export const fenceCases: readonly ContractCase[] = [
         before = notices;
       }
       const bob = await openedSession(store, 'bob');
-      assert.equal(await noticesOf(store, bob), 0, 'what was before it is not its matter');
+      assert.equal(await noticesOf(store, bob), 0, 'a later session has no earlier notices');
       const by = { kind: 'owner', owner: ann.owner, exit: 'finished' } as const;
       await store.sessions.end({ id: ann.id, by });
       await store.raiseEpoch(reason);
       const ended = await store.sessions.inspect(ann.id);
-      assert.equal(ended?.session.notices, before, 'nor is what comes after its end');
+      assert.equal(ended?.session.notices, before, 'an ended session gets no later notices');
     },
   },
   {

@@ -7,7 +7,7 @@ import { acquiring, mustAcquire, mustRelease, openedSession, TTL_MS } from '../o
 const needs = 'server';
 
 async function restarted(harness: KernelHarness, how: 'in-place' | 'elsewhere'): Promise<void> {
-  assert(harness.restarted !== undefined, 'a backend that offers a server says how it restarts');
+  assert(harness.restarted !== undefined, 'a backend that offers a server has `restarted`');
   await harness.restarted(how);
 }
 

@@ -20,7 +20,7 @@ function treeOf(events: readonly HistoryMessage[]): StepTree {
   return tree;
 }
 
-test('steps with their attempts, children and undos below what they belong to', () => {
+test('attempts, children and compensations are shown below their steps', () => {
   const tree = treeOf(
     historyOf(
       ['submitted'],
@@ -51,7 +51,7 @@ test('steps with their attempts, children and undos below what they belong to', 
   ]);
 });
 
-test('many of one name that are done are one line', () => {
+test('many finished steps of one name are one line', () => {
   const steps = Array.from(
     { length: 5 },
     (_, nth) => ['step-completed', 'resize', { key: `step:resize#${nth}` }] as const,
@@ -63,7 +63,7 @@ test('many of one name that are done are one line', () => {
   ]);
 });
 
-test('an undo is told as one, also where each event is a line', () => {
+test('a compensation is shown as undo, also in the list of events', () => {
   const [undo, step] = historyOf(
     ['step-completed', 'charge', { key: 'undo:step:charge#1' }],
     ['step-completed', 'charge', { key: 'step:charge#1' }],
@@ -71,7 +71,7 @@ test('an undo is told as one, also where each event is a line', () => {
   assert.deepEqual([undo, step], ['undo charge', 'charge']);
 });
 
-test('progress that can be a bar is one', () => {
+test('progress is drawn as a bar if it can be', () => {
   assert.equal(progressText({ done: 3, of: 12 }), `[${'#'.repeat(6)}${'-'.repeat(18)}]  25 % 3/12`);
   assert.equal(progressText(1), `[${'#'.repeat(24)}] 100 %`);
   assert.equal(progressText({ done: 9, of: 3 }), `[${'#'.repeat(24)}] 100 % 9/3`);
@@ -80,7 +80,7 @@ test('progress that can be a bar is one', () => {
   assert.equal(progressText(undefined), '');
 });
 
-test('what is known of an event is said plainly, and what only a replay reads is not', () => {
+test('facts about an event are shown in words, and replay data is hidden', () => {
   const notes = historyOf(
     ['step-completed', 'a', { key: 'step:a#1' }],
     ['step-completed', 'b', { key: 'step:b#1', attempt: 2, with: ['step:c#1'] }],

@@ -11,7 +11,7 @@ const WAITS: Explanation = {
   advice: 'Answer it.',
 };
 
-test('submit --wait prints what it waits for, once for each, and nothing when it is over', async () => {
+test('submit --wait prints each reason for waiting once, and nothing at the end', async () => {
   const clock = new ManualClock();
   const over = new AbortController();
   const printed: string[] = [];

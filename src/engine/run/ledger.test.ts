@@ -48,7 +48,7 @@ function openLedger(): TestLedger {
   };
 }
 
-test('a settlement names what is under way beside it, each call once', () => {
+test('a settlement names the calls under way beside it, each once', () => {
   const { call, end } = openLedger();
   for (const name of ['a', 'b', 'c']) call(name);
   assert.deepEqual(end('b'), ['a', 'c']);
@@ -59,14 +59,14 @@ test('a settlement names what is under way beside it, each call once', () => {
   assert.deepEqual(end('d'), ['e']);
 });
 
-test('a call that is tried again is named by what is settled next', () => {
+test('a call that is tried again is named by the next settlement', () => {
   const { call, fail, end } = openLedger();
   for (const name of ['a', 'b']) call(name);
   assert.deepEqual(fail('a'), ['b']);
   assert.deepEqual(end('b'), ['a']);
 });
 
-test('what was settled before anything was named is not named', () => {
+test('a call that settled before it was named is not named', () => {
   const { call, end, calls } = openLedger();
   for (const name of ['a', 'b', 'c']) call(name);
   calls.delete('a' as CallKey);
@@ -76,7 +76,7 @@ test('what was settled before anything was named is not named', () => {
   assert.deepEqual(end('e'), ['d']);
 });
 
-test('however many are under way, each is looked at a few times in all', () => {
+test('each of many calls under way is looked at only a few times in all', () => {
   const { call, end, calls } = openLedger();
   const names = Array.from({ length: 2_000 }, (_, nth) => `s#${nth}`);
   for (const name of names) call(name);

@@ -9,13 +9,13 @@ function schemaThat(input: () => unknown): Schema {
   };
 }
 
-describe('what a schema takes, as JSON Schema', () => {
-  test('is what its library says', () => {
+describe('the JSON Schema of a schema', () => {
+  test('comes from its library', () => {
     const json = { type: 'object', properties: { a: { type: 'string' } } };
     assert.deepEqual(jsonSchemaOf(schemaThat(() => json)), json);
   });
 
-  test('is left out where that cannot be said: nothing fails because of it', () => {
+  test('is left out if the library has none, without an error', () => {
     const { jsonSchema: _, ...plain } = schemaThat(() => 1)['~standard'] as never as {
       jsonSchema: unknown;
     };

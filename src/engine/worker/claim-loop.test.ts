@@ -12,7 +12,7 @@ test('interactive gets most and batch always some', () => {
   ]);
 });
 
-test('a lane that had nothing leaves its part to the other', () => {
+test('a lane that had nothing leaves its share to the other', () => {
   assert.deepEqual(sharesOf(100, 1, new Set<Lane>(['interactive'])), [
     { lane: 'interactive', limit: 20 },
     { lane: 'batch', limit: 80 },
@@ -24,7 +24,7 @@ test('with a single slot every fifth turn is batch', () => {
   assert.deepEqual(turns, [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
 });
 
-test('quiet is who gave less than was asked', () => {
+test('a lane is idle if it gave less than requested', () => {
   const shares = sharesOf(10, 1, none);
   const claimed = Array.from({ length: 8 }, () => ({
     execution: { lane: 'interactive' as const },

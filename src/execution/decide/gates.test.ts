@@ -16,20 +16,20 @@ function turns(rate: { limit: number; perMs: number }, asked: readonly number[])
   });
 }
 
-test('X-12, X-66: a burst, a pause, then evenly', () => {
+test('X-12, X-66: starts come as a burst, then a pause, then evenly', () => {
   const rate = { limit: 3, perMs: 900 };
   assert.deepEqual(turns(rate, Array(8).fill(0)), [0, 0, 0, 900, 1_200, 1_500, 1_800, 2_100]);
   assert.deepEqual(turns({ limit: 1, perMs: 50 }, [0, 0, 0, 500]), [0, 50, 100, 500]);
   assert.deepEqual(turns({ limit: 3, perMs: 1_000 }, [0, 0, 0, 0, 0]), [0, 0, 0, 1_000, 1_334]);
 });
 
-test('X-12, X-66: a burst comes back when the key was idle for its time, and not before', () => {
+test('X-12, X-66: a burst is allowed again once the key was idle for its period, and not before', () => {
   const rate = { limit: 2, perMs: 100 };
   assert.deepEqual(turns(rate, [0, 0, 99, 199]), [0, 0, 100, 199]);
   assert.deepEqual(turns(rate, [0, 0, 100, 100, 100]), [0, 0, 100, 100, 200]);
 });
 
-test('X-12: no more than the limit in any time, whenever they ask, and no turn before it is asked for', () => {
+test('X-12: no more than the limit start in any period, and no turn lies before its request', () => {
   const random = seededRandom(17).next;
   for (let round = 0; round < 300; round += 1) {
     const limit = 1 + Math.floor(random() * 6);
@@ -49,7 +49,7 @@ test('X-12: no more than the limit in any time, whenever they ask, and no turn b
   }
 });
 
-test('X-12: a limit that was lowered counts at once', () => {
+test('X-12: a lowered limit counts at once', () => {
   const start = toInstant(0);
   const { state } = decideRate(undefined, { limit: 10, perMs: 100 }, start);
   const lowered = decideRate(state, { limit: 1, perMs: 100 }, start);
@@ -94,7 +94,7 @@ function queuedWith(rate: RateKey, nth: number): ExecutionRecord {
   return insertion(request, toInstant(0)).execution;
 }
 
-test('X-12, X-68: no more than the limit start in any time, however late claims come to their turns', () => {
+test('X-12, X-68: no more than the limit start in any period, however late claims take their turns', () => {
   const random = seededRandom(23).next;
   for (let round = 0; round < 120; round += 1) {
     const limit = 1 + Math.floor(random() * (round % 10 === 0 ? 400 : 8));
@@ -110,7 +110,7 @@ test('X-12, X-68: no more than the limit start in any time, however late claims 
   }
 });
 
-test('X-12: the limit is reached by claims that are late, too', () => {
+test('X-12: late claims reach the limit too', () => {
   for (const limit of [5, 250]) {
     const starts = startsOf({ key: 'k', limit, perMs: 1_000 }, 4 * limit, () => 7);
     const lastAt = starts.at(-1) ?? 0;

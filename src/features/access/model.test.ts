@@ -17,7 +17,7 @@ import {
 const ID = 'abcdefghijkl2345';
 const SECRET = `${'aZ09_-'.repeat(7)}x`;
 
-test('P-3: a key is read only in the one form it is written in', () => {
+test('P-3: a key is read only in the form in which it is written', () => {
   const text = writeKey({ id: ID, secret: SECRET });
   assert.equal(text, `hf_${ID}_${SECRET}`);
   assert.deepEqual(readKey(text), { id: ID, secret: SECRET });
@@ -29,7 +29,7 @@ test('P-3: a key is read only in the one form it is written in', () => {
   for (const other of others) assert.equal(readKey(other), undefined, JSON.stringify(other));
 });
 
-test('P-3: what is no key is not written as one', () => {
+test('P-3: an invalid key is not written', () => {
   for (const wrong of [
     { id: 'short', secret: SECRET },
     { id: ID, secret: `${SECRET}x` },
@@ -39,7 +39,7 @@ test('P-3: what is no key is not written as one', () => {
   }
 });
 
-test('P-10: a key is good until the millisecond in which it ends or expires', () => {
+test('P-10: a key is valid until the millisecond in which it ends or expires', () => {
   const key: AccessKey = {
     ...{ id: ID, roles: ['work'], name: 'worker', digest: '', createdAt: toInstant(0) },
   };
@@ -54,7 +54,7 @@ test('P-10: a key is good until the millisecond in which it ends or expires', ()
   assert.equal(at(10, { revokedAt: then, expiresAt: toInstant(20) }), false);
 });
 
-test('P-4: roles are those four and no others', () => {
+test('P-4: there are exactly four roles', () => {
   assert.deepEqual(ROLES.filter(isRole), ['submit', 'work', 'operate', 'admin']);
   for (const other of ['', 'Admin', 'root', 'toString', undefined, 1]) {
     assert.equal(isRole(other), false);
@@ -68,7 +68,7 @@ function stored(made: { readonly id: string; readonly digest: string }): AccessK
   return { id, digest, roles: ['submit'], name: 'ci', createdAt: NOW };
 }
 
-test('P-3: a new key has 80 bits of name and 256 of secret, and is written and read as such', () => {
+test('P-3: a new key has 80 bits of name and 256 of secret, and is read as it is written', () => {
   const given = newKey((count) => Uint8Array.from({ length: count }, (_, nth) => 255 - nth));
   assert.deepEqual(given, {
     id: '777p37h37l47r57w',
@@ -86,7 +86,7 @@ test('P-3: no two new keys have anything in common', () => {
   for (const each of many) assert.deepEqual(readKey(writeKey(each))?.id, each.id);
 });
 
-test('P-3: what is stored says nothing of the secret, and is of its letters, not of their bytes', () => {
+test('P-3: the stored digest reveals nothing of the secret, and is of its letters, not of their bytes', () => {
   const { secret, digest } = newKey(() => new Uint8Array(32));
   assert.match(digest, /^[0-9a-f]{64}$/);
   assert.equal(secret, 'A'.repeat(43));
@@ -112,7 +112,7 @@ test('P-10: a key opens with its own secret only, while it is neither ended nor 
   assert.equal(opens({ ...key, expiresAt: toInstant(NOW + 1) }, made, NOW), true);
 });
 
-test('P-10: a digest that is none opens nothing, and neither does the one of nobody', () => {
+test('P-10: an invalid digest opens nothing', () => {
   const made = newKey();
   for (const digest of ['', 'x', '-'.repeat(64), made.digest.toUpperCase(), `${made.digest}0`]) {
     assert.equal(opens({ ...stored(made), digest }, made, NOW), false, digest);

@@ -36,7 +36,7 @@ function refuse(tally: RefusalTally, n: number, verb: RefusedWrites['verb'] = 'r
   });
 }
 
-test('J-11: what is refused is told once, a second later, and then there is no timer', async () => {
+test('J-11: refusals are stored once, a second later, and then no timer is left', async () => {
   const { tally, clock, batches } = openTally();
   assert.equal(clock.waiting, 0);
   refuse(tally, 1);
@@ -64,7 +64,7 @@ test('J-11: what is refused is told once, a second later, and then there is no t
   assert.equal(batches.length, 1);
 });
 
-test('J-11, J-12: 100,000 refusals of 20,000 executions are at most 10,000 lines, told 500 a second', async () => {
+test('J-11, J-12: 100,000 refusals of 20,000 executions are at most 10,000 rows, stored 500 a second', async () => {
   const { tally, clock, batches } = openTally();
   for (let n = 0; n < 100_000; n += 1) refuse(tally, n % 20_000);
   assert.equal(tally.waiting, REFUSED_WRITES_MAX);
@@ -79,7 +79,7 @@ test('J-11, J-12: 100,000 refusals of 20,000 executions are at most 10,000 lines
   assert.equal(clock.waiting, 0);
 });
 
-test('J-11, J-14: what the store did not take is told with the next; what it may have taken is not', async () => {
+test('J-11, J-14: counts that the store refused go with the next batch; counts that it may have stored do not', async () => {
   const faults = [new StoreUnavailable('away'), undefined, new OutcomeUnknown('lost')];
   const { tally, clock, batches } = openTally(async () => {
     const fault = faults.shift();
@@ -99,7 +99,7 @@ test('J-11, J-14: what the store did not take is told with the next; what it may
   assert.equal(clock.waiting, 0);
 });
 
-test('J-11: closing tells what is left, does not wait for ever, and takes nothing more', async () => {
+test('J-11: close stores the rest, does not wait for ever, and counts nothing more', async () => {
   const { tally, clock, batches } = openTally();
   refuse(tally, 1);
   await tally.close();

@@ -126,7 +126,7 @@ function orders<Thing>(things: readonly Thing[]): readonly (readonly Thing[])[] 
   );
 }
 
-test('W-3, W-6, W-8: in every order of opening, answers, timeout and cancel it settles once', () => {
+test('W-3, W-6, W-8: in every order of opening, answers, timeout and cancel the unit settles once', () => {
   const operations: readonly ((rows: Rows, now: Instant) => void)[] = [
     (rows, now) => rows.open(opening(2, { timeoutMs: 2 }), now),
     (rows, now) => rows.answer(answering(0), now),
@@ -168,7 +168,7 @@ test('W-2: an early answer to an item that is not opened stays as it is', () => 
   assert.equal(rows.states(), 'answered answered early');
 });
 
-test('W-7, W-2: a signed unit takes up only what came by a link, and the link is remembered', () => {
+test('W-7, W-2: a signed unit uses only early answers by link, and keeps the link', () => {
   const rows = new Rows();
   rows.answer(answering(0, 'forged'), toInstant(1));
   rows.answer(answering(1, 'true', true), toInstant(2));
@@ -181,7 +181,7 @@ test('W-7, W-2: a signed unit takes up only what came by a link, and the link is
   assert.equal(rows.interactions.get(idOf(0))?.verified, true);
 });
 
-test('W-3: an empty list is settled as it opens, by nobody', () => {
+test('W-3: an empty list is settled as it opens, without an answer', () => {
   const rows = new Rows();
   rows.open(opening(0), toInstant(1));
   assert.deepEqual(rows.messages, ['{"status":"answered","answers":[]}']);
@@ -191,7 +191,7 @@ function reminding(...times: readonly number[]): readonly Reminder[] {
   return times.map((afterMs) => ({ afterMs, start: { id: `r${afterMs}` } as Submission }));
 }
 
-test('W-6: of several reminders the last that is due is started; the next time is known', () => {
+test('W-6: if several reminders are due, the last one starts, and the next time is set', () => {
   const rows = new Rows();
   rows.open(opening(1, { timeoutMs: 90, reminders: reminding(10, 20, 50) }), toInstant(100));
   assert.equal(rows.unit?.nextAt, 110);
@@ -206,7 +206,7 @@ test('W-6: of several reminders the last that is due is started; the next time i
   assert.deepEqual([rows.unit?.status, rows.unit?.nextAt], ['timed-out', undefined]);
 });
 
-test('W-6: a default is said with what came in time', () => {
+test('W-6: a settlement by default has the answers that came in time', () => {
   const rows = new Rows();
   rows.open(opening(2, { timeoutMs: 5, defaultAnswer: '{"ok":false}' as Payload }), toInstant(0));
   rows.answer(answering(1), toInstant(1));
@@ -218,7 +218,7 @@ test('W-6: a default is said with what came in time', () => {
   });
 });
 
-test('W-8: what has passed its time is settled in all but name', () => {
+test('W-8: a unit past its timeout is refused as settled before the sweep', () => {
   const rows = new Rows();
   rows.open(opening(1, { timeoutMs: 5, defaultAnswer: '1' as Payload }), toInstant(0));
   const view = { unit: rows.unit, interaction: rows.interactions.get(idOf(0)), answered: () => [] };

@@ -5,14 +5,14 @@ import type { InteractionId, ProjectName } from '../../execution/names.ts';
 import { toInstant } from '../../support/clock.ts';
 import { AnswerLinks, type LinkOptions } from './links-api.ts';
 
-const SECRET = 'a secret that nobody should ever see';
+const SECRET = 'a secret that must never be shown';
 const CLAIMS = {
   interaction: 'i' as InteractionId,
   project: 'p' as ProjectName,
   exp: toInstant(1_000),
 };
 
-test('a token says what was signed until it expires', () => {
+test('a token returns its signed claims until it expires', () => {
   const links = new AnswerLinks({ keys: { k: SECRET }, current: 'k' });
   const token = links.sign(CLAIMS);
   assert.deepEqual(links.verify(token, 999), {
@@ -25,7 +25,7 @@ test('a token says what was signed until it expires', () => {
   });
 });
 
-test('keys are rotated by adding one, signing with it, and taking the old one away', () => {
+test('keys are rotated by adding one, signing with it, and removing the old one', () => {
   const before = new AnswerLinks({ keys: { old: SECRET }, current: 'old' }).sign(CLAIMS);
   const other = Buffer.alloc(32, 7);
   const during = new AnswerLinks({ keys: { old: SECRET, new: other }, current: 'new' });
@@ -40,7 +40,7 @@ test('keys are rotated by adding one, signing with it, and taking the old one aw
   assert.equal(reused.verify(before, 0).kind, 'refused');
 });
 
-test('what is no token is refused, whatever it is', () => {
+test('an invalid token is refused, whatever its form', () => {
   const links = new AnswerLinks({ keys: { k: SECRET }, current: 'k' });
   const unsigned = Buffer.from(JSON.stringify({ ...CLAIMS, kid: 'k' })).toString('base64url');
   const inherited = Buffer.from(JSON.stringify({ ...CLAIMS, kid: 'constructor' }));
@@ -73,5 +73,5 @@ test('secrets are long enough, and are not shown', () => {
   }
   const links = new AnswerLinks({ keys: { k: SECRET }, current: 'k' });
   const shown = `${inspect(links, { depth: 9, showHidden: true })}${JSON.stringify(links)}`;
-  assert.equal(shown.includes('nobody should'), false);
+  assert.equal(shown.includes('must never'), false);
 });

@@ -42,7 +42,7 @@ function names(facts: Partial<WaitingFacts>): readonly string[] {
   return judgeWaiting(waiting(facts)).map(({ invariant }) => invariant);
 }
 
-test('Z-21: what could still wake it, or is not known, is not judged', () => {
+test('Z-21: an execution that could still wake, or whose wait is unknown, is not a finding', () => {
   assert.deepEqual(names({}), ['waits-for-nothing']);
   const many = Array.from({ length: 10 }, (_, n) => `await:it#${n}`);
   for (const facts of [
@@ -61,7 +61,7 @@ test('Z-21: what could still wake it, or is not known, is not judged', () => {
   assert.deepEqual(names({ children: 3, openChildren: 1, wakeAfter: 2 }), ['waits-for-nothing']);
 });
 
-test('Z-12: a message that came when it parked, or the end of a child, wakes nobody', () => {
+test('Z-12: a message from the time of the park, or the end of a child, is not a finding', () => {
   const newest = { n: 1, at: 100 as Instant, kind: 'signal' };
   const parked = { inboxCount: 1, isAsking: true };
   assert.deepEqual(names({ ...parked, newest }), []);
@@ -73,7 +73,7 @@ test('Z-12: a message that came when it parked, or the end of a child, wakes nob
   assert.deepEqual(names({ isAsking: true, newest }), ['inbox-unread']);
 });
 
-test('Z-2, Z-13, Z-31: parents of very many are not compared; what compensates goes on without its parent', () => {
+test('Z-2, Z-13, Z-31: parents of very many children are skipped, and a compensating child outlives its parent', () => {
   const undeliveredChild = 'child:a#1';
   assert.deepEqual(names({ children: 1, undeliveredChild }), ['child-end-undelivered']);
   assert.deepEqual(names({ children: CHILDREN_MAX + 1, undeliveredChild }), []);
@@ -81,7 +81,7 @@ test('Z-2, Z-13, Z-31: parents of very many are not compared; what compensates g
   assert.deepEqual(names({ isAsking: true, isLeftBehind: true, compensating: true }), []);
 });
 
-test('Z-23: the row of what runs may be behind its history; what ended has its end last', () => {
+test('Z-23: the row of a running execution may be behind its history; an ended one has its end last', () => {
   const facts = { ...ABOUT, hasTime: true, hasLetter: true };
   const judged = (...[status, seq, last, kind]: readonly [string, number, number, string]) =>
     judgeExecution({
@@ -99,7 +99,7 @@ test('Z-23: the row of what runs may be behind its history; what ended has its e
   assert.equal(judged('failed', 3, 3, 'completed'), 1);
 });
 
-test('Z-11: an end is told as its owner told it; one that is not known is not made up', () => {
+test('Z-11: a repaired message has the owner’s outcome; an unknown outcome is not made up', () => {
   const child = { id: ABOUT.execution, call: 'child:a#1' };
   const message = (kind: string, body?: string) =>
     childMessage(child, { kind, ...(body && { body }) } as Parameters<typeof childMessage>[1])
@@ -113,7 +113,7 @@ test('Z-11: an end is told as its owner told it; one that is not known is not ma
   assert.equal(childMessage(child, undefined), undefined);
 });
 
-test('Z-1: every invariant has a sentence and an advice, and says what was done', () => {
+test('Z-1: every invariant has a sentence, an advice and a description of its repair', () => {
   for (const { name, sentence, repair } of INVARIANTS) {
     assert.match(sentence, /^[A-Z].*\.$/, name);
     const described = describeFinding({

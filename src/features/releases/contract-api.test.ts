@@ -15,23 +15,27 @@ function schema(parts: object, methods: object = {}): Schema<never> {
 
 const SCHEMAS: readonly (readonly [of: string, schema: Schema<never>, found: unknown])[] = [
   [
-    'as the standard has it',
+    'taken from the standard',
     schema({ jsonSchema: { input: () => json, output: () => ({}) } }),
     json,
   ],
-  ['as zod has it', schema({}, { toJSONSchema: () => json }), json],
-  ['as arktype has it', schema({}, { toJsonSchema: () => json }), json],
-  ['not at all', schema({}), { opaque: 'lib' }],
-  ['not to be said', schema({}, { toJSONSchema: () => assert.fail('a date') }), { opaque: 'lib' }],
+  ['taken from zod', schema({}, { toJSONSchema: () => json }), json],
+  ['taken from arktype', schema({}, { toJsonSchema: () => json }), json],
+  ['opaque if the library has none', schema({}), { opaque: 'lib' }],
+  [
+    'opaque if the conversion throws',
+    schema({}, { toJSONSchema: () => assert.fail('a date') }),
+    { opaque: 'lib' },
+  ],
 ];
 
 for (const [of, input, found] of SCHEMAS) {
-  test(`a schema is said ${of}`, () => {
+  test(`a schema in a contract is ${of}`, () => {
     assert.deepEqual(contractOf(pipeline({ name: 'p', input, run: () => 1 })).input, found);
   });
 }
 
-test('RE-1: a contract has all that others rely on, and no code', () => {
+test('RE-1: a contract has everything that others rely on, and no code', () => {
   const order = pipeline<never>({
     name: 'order',
     awaits: [question({ name: 'ship' }), question({ name: 'approve', project: () => 1 })],
@@ -64,7 +68,7 @@ test('a contract keeps the word for manual checkpoints that its digest was made 
   assert.deepEqual(contractOf(manual).checkpoint, { every: 'hand' });
 });
 
-test('pipelines are found among what a module exports, by name, each once', () => {
+test('pipelines are found among a module’s exports, by name, each once', () => {
   const [a, b] = [pipeline({ name: 'a', run: () => 1 }), pipeline({ name: 'b', run: () => 1 })];
   const found = pipelinesIn({ default: [b, a], b, other: 1, nothing: undefined });
   assert.deepEqual(

@@ -47,12 +47,12 @@ const ROWS: readonly (readonly [
   ],
   ['a remote step removed', { remoteSteps: [] }, ['remote-step:charge ok']],
   [
-    'a remote step asked for more',
+    'a remote step with wider input',
     { remoteSteps: [{ ...charge, input: true }] },
     ['remote-step:charge:input breaks'],
   ],
   [
-    'a remote step may answer more',
+    'a remote step with wider output',
     { remoteSteps: [{ ...charge, output: true }] },
     ['remote-step:charge:output ok'],
   ],
@@ -73,7 +73,7 @@ for (const [of, after, expected] of ROWS) {
   });
 }
 
-test('RE-1: the version is that of the content, in whatever order it was written, and of all of it', () => {
+test('RE-1: the version is the digest of the whole content, in any order of fields', () => {
   const reversed = Object.fromEntries(Object.entries(order).reverse()) as unknown as Contract;
   assert.equal(contractVersion(reversed), contractVersion(order));
   for (const [of, after] of ROWS.slice(1)) {
@@ -81,7 +81,7 @@ test('RE-1: the version is that of the content, in whatever order it was written
   }
 });
 
-test('what is no contract is refused by what is missing', () => {
+test('an invalid contract is refused with the missing fields', () => {
   assert.throws(() => parseContract('f', { format: 1 }), /lacks pipeline, input, output/);
   assert.throws(() => parseContract('f', { ...order, format: 2 }), /format number 2/);
   assert.throws(() => parseContract('f', { ...order, awaits: 1 }), /lists/);
@@ -146,16 +146,16 @@ const SCHEMA_ROWS: readonly Row[] = [
     after: { const: 'a' },
     changes: [' narrower'],
   },
-  { of: 'a higher least', before: { minimum: 1 }, after: { minimum: 2 }, changes: [' narrower'] },
-  { of: 'a lower least', before: { minimum: 2 }, after: { minimum: 1 }, changes: [' wider'] },
+  { of: 'a higher minimum', before: { minimum: 1 }, after: { minimum: 2 }, changes: [' narrower'] },
+  { of: 'a lower minimum', before: { minimum: 2 }, after: { minimum: 1 }, changes: [' wider'] },
   {
-    of: 'a longest',
+    of: 'a maximum length',
     before: { type: 'string' },
     after: { type: 'string', maxLength: 9 },
     changes: [' narrower'],
   },
   {
-    of: 'a longer longest',
+    of: 'a longer maximum length',
     before: { maxLength: 9 },
     after: { maxLength: 10 },
     changes: [' wider'],
@@ -190,13 +190,13 @@ const SCHEMA_ROWS: readonly Row[] = [
     changes: ['[].price narrower'],
   },
   {
-    of: 'nothing but what is listed',
+    of: 'no properties but the listed ones',
     before: price,
     after: { ...price, additionalProperties: false },
     changes: ['.* narrower'],
   },
   {
-    of: 'a property goes where nothing else is allowed',
+    of: 'a property is removed and no others are allowed',
     before: { ...price, additionalProperties: false },
     after: {
       type: 'object',
@@ -220,7 +220,7 @@ const SCHEMA_ROWS: readonly Row[] = [
   },
   { of: 'a pattern', before: { pattern: 'a' }, after: { pattern: 'b' }, changes: [' changed'] },
   {
-    of: 'a library that does not say',
+    of: 'a library without JSON Schema',
     before: { opaque: 'x' },
     after: { opaque: 'y' },
     changes: [' changed'],
@@ -234,7 +234,7 @@ for (const { of, before, after, changes } of SCHEMA_ROWS) {
   });
 }
 
-test('what is no schema is a change, whatever it is called, and nothing is thrown', () => {
+test('an invalid schema counts as a change, whatever its name, and nothing is thrown', () => {
   for (const odd of [null, 5, 'x', [], [null]]) {
     const [change] = diffSchemas({ properties: { a: odd } } as never, { properties: { a: {} } });
     assert.deepEqual([change?.path, change?.effect], ['.a', 'changed'], JSON.stringify(odd));
@@ -256,7 +256,7 @@ test('what is no schema is a change, whatever it is called, and nothing is throw
   );
 });
 
-test('schemas that are compared with each other over and over are compared so far, and that is said', () => {
+test('a comparison of schemas stops at a limit, and its last change says so', () => {
   const of = (letter: string, schema: object): object =>
     Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`${letter}${n}`, schema]));
   const before = { properties: of('a', {}) };

@@ -59,7 +59,7 @@ const ROWS: readonly Row[] = [
   [active, { action: 'promote' }, 'no-canary'],
   [split, { action: 'promote' }, 'active=v2 previous=v1'],
   [split, { action: 'roll-back' }, 'active=v1'],
-  // Only once: the release that was rolled back is no longer a target.
+  // A roll-back works once: the release that was rolled back is no longer a target.
   [back, { action: 'roll-back' }, 'active=v1'],
   [active, { action: 'roll-back' }, 'nothing-before'],
   [fresh, { action: 'deactivate' }, 'no-change'],
@@ -74,7 +74,7 @@ const ROWS: readonly Row[] = [
   [active, { action: 'set-canary', name: 'less', percent: 5 }, 'release-breaks'],
   [{ version: 3, active: 'less', previous: 'v1' }, { action: 'roll-back' }, 'active=v1'],
   [{ version: 3, active: 'v1', previous: 'less' }, { action: 'roll-back' }, 'active=less'],
-  // Nothing is active, so the next activation is still compared with this release.
+  // No release is active, so the next activation is still compared with this one.
   [off, { action: 'retire', name: 'v1' }, 'previous=v1'],
   [{ version: 5, previous: 'old' }, { action: 'activate', name: 'less' }, 'release-breaks'],
   [{ version: 5, previous: 'old' }, { action: 'roll-back' }, 'release-retired'],
@@ -116,7 +116,7 @@ for (const [rollout, asked, expected] of ROWS) {
   });
 }
 
-test('RE-5: percentages are even, and a larger one keeps what a smaller one had', () => {
+test('RE-5: percentages are even, and a larger one includes the executions of a smaller one', () => {
   const counts = Array.from({ length: 100 }, () => 0);
   for (let nth = 0; nth < 20_000; nth += 1) {
     const bucket = bucketOf({ id: `id-${nth}` });
@@ -134,7 +134,7 @@ test('RE-5: percentages are even, and a larger one keeps what a smaller one had'
   }
 });
 
-test('what is said of a release follows from its rollout and from what is pinned', () => {
+test('the state of a release follows from its rollout and its pinned executions', () => {
   const of = (name: string, rollout: Rollout, pinned = 0) =>
     releaseState(release(name), { rollout, pinned, wasActive: name !== 'v9' });
   assert.equal(of('v1', active), 'active');
@@ -157,7 +157,7 @@ function found(replayed: number, ...broken: readonly string[]): Found {
 
 const all = found(3, 'a', 'b', 'c');
 
-test('RE-10, RE-20: a look at some keeps what was found of those that it did not look at', () => {
+test('RE-10, RE-20: a partial preflight keeps the findings about executions that it skipped', () => {
   const kept = keptPreflight(all, found(1), ids('b', 'c'));
   assert.deepEqual([kept.brokenCount, kept.replayed], [2, 3]);
   assert.deepEqual(
@@ -168,13 +168,13 @@ test('RE-10, RE-20: a look at some keeps what was found of those that it did not
   assert.equal(keptPreflight(all, found(1, 'a'), ids('b', 'c')).brokenCount, 3);
 });
 
-test('RE-10, RE-20: who looked at all of them has the last word, and what has ended is not kept', () => {
+test('RE-10, RE-20: a full preflight replaces all findings, and ended executions are dropped', () => {
   assert.deepEqual(keptPreflight(all, found(3), []), found(3));
   assert.deepEqual(keptPreflight(undefined, found(1), ids('b', 'c')), found(1));
   assert.equal(keptPreflight(all, found(1), ids('x', 'y')).brokenCount, 0);
 });
 
-test('RE-10: those that were only counted may be any that was not looked at', () => {
+test('RE-10: findings that were only counted may belong to any skipped execution', () => {
   const many = { ...all, brokenCount: 500 };
   assert.equal(keptPreflight(many, found(1), ids('x', 'y')).brokenCount, 2);
   assert.equal(keptPreflight(many, found(1), ids('a', 'y', 'z')).replayed, 4);

@@ -13,7 +13,7 @@ test('Y-23: rows keep the word `moved` for a repinned item, and are read by the 
   assert.equal(toJobItem({ ...row, target: id, at: 1 }).outcome, 'repinned');
 });
 
-test('Y-23: rows keep the first words of refusals of a repin, and are read by the new ones', () => {
+test('Y-23: rows keep the first words for refused repins, and are read by the new ones', () => {
   const answer = { kind: 'refused', why: 'repin-while-running', id } as const;
   const row = fromItemResult(answer);
   assert.deepEqual(

@@ -19,7 +19,7 @@ async function following(when: When, from: string, count: number): Promise<reado
 
 const BERLIN = { timeZone: 'Europe/Berlin' };
 
-test('X-35: weekdays at nine are weekdays at nine of the time zone, in winter and in summer', async () => {
+test('X-35: weekdays at nine are local to the time zone, in winter and in summer', async () => {
   const cron = '0 9 * * 1-5';
   assert.deepEqual(await following({ cron, timeZone: 'UTC' }, '2026-01-02T09:00:00Z', 2), [
     '2026-01-05T09:00',
@@ -31,7 +31,7 @@ test('X-35: weekdays at nine are weekdays at nine of the time zone, in winter an
   ]);
 });
 
-test('X-35, X-84: a time that the clocks leave out comes when they have been put forward', async () => {
+test('X-35, X-84: a time that the clock change skips comes right after the change', async () => {
   const when = { cron: '30 2 * * *', ...BERLIN };
   assert.deepEqual(await following(when, '2026-03-28T00:00:00Z', 3), [
     '2026-03-28T01:30',
@@ -40,7 +40,7 @@ test('X-35, X-84: a time that the clocks leave out comes when they have been put
   ]);
 });
 
-test('X-35, X-84: a time that comes twice when the clocks are put back is one time, an interval goes on', async () => {
+test('X-35, X-84: a time that the clock change repeats comes once, and an interval goes on', async () => {
   const daily = { cron: '30 2 * * *', ...BERLIN };
   assert.deepEqual(await following(daily, '2026-10-24T12:00:00Z', 2), [
     '2026-10-25T00:30',
@@ -54,7 +54,7 @@ test('X-35, X-84: a time that comes twice when the clocks are put back is one ti
   ]);
 });
 
-test('X-35: the due ones are the last of those from the first until now, both included', async () => {
+test('X-35: due times are the last of those from the first until now, both included', async () => {
   const plans: readonly (readonly [When, string])[] = [
     [{ cron: '*/20 * * * *', ...BERLIN }, '2026-10-24T22:00:00Z'],
     [{ cron: '*/20 * * * *', ...BERLIN }, '2026-03-28T22:00:00Z'],
@@ -83,7 +83,7 @@ test('X-35: years of downtime cost no more than days', async () => {
   assert.equal(every.due(at('2020-01-01'), at('2026-01-01'), 1_000).length, 1_000);
 });
 
-test('what is no cron, or no time zone, is refused by name', async () => {
+test('an invalid cron expression or time zone is refused by name', async () => {
   for (const cron of ['every day', '61 * * * *', '* * * * * *', '']) {
     await assert.rejects(timesOf({ cron, timeZone: 'UTC' }), { name: 'InvalidInput' });
   }

@@ -22,7 +22,7 @@ const asKeys: Readonly<Record<string, unknown>> = {
 };
 
 for (const [name, keys] of Object.entries(asKeys)) {
-  test(`M-13: keys of queues that are ${name} are refused, and not shown`, () => {
+  test(`M-13: queue keys that are ${name} are refused, and not shown`, () => {
     assert.throws(() => signingKeys(keys as never), hidesSecret(/^openServer: sqs\.keys/));
   });
 }
@@ -43,13 +43,13 @@ const asSigning: Readonly<Record<string, unknown>> = {
 const PUSH = { endpoints: [], allow: { hosts: ['shop.example'] } };
 
 for (const [name, signing] of Object.entries(asSigning)) {
-  test(`M-13: keys of endpoints that are ${name} are refused, and not shown`, () => {
+  test(`M-13: endpoint keys that are ${name} are refused, and not shown`, () => {
     const push = { ...PUSH, signing } as never;
     assert.throws(() => pushSettingsOf(push), hidesSecret(/^openServer: push\.signing/));
   });
 }
 
-test('M-15: a URL that is refused is not shown: keys and passwords are in some', () => {
+test('M-15: a refused URL is not shown, since it may contain keys and passwords', () => {
   const signing = { keys: { k1: SECRET }, current: 'k1' };
   for (const endpoint of [
     { url: `https//u:${SECRET}@shop.example/`, pipelines: ['order'] },

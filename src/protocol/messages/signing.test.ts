@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type SignedClaims, Signer } from './signing.ts';
 
-test('M-13: what was signed with times that are none is not taken, and its end is not shown to anybody', () => {
+test('M-13: a message signed with invalid times is refused, and its expiry is not shown', () => {
   const signer = new Signer('test', { keys: { k1: 's'.repeat(32) }, current: 'k1' });
   const verified = (claims: object): string =>
     signer.verify(signer.sign(claims as SignedClaims), { to: 'coordinator', nowMs: 1_000 }).kind;

@@ -13,7 +13,7 @@ function historyOf(...events: readonly (string | readonly [string, string])[]): 
   });
 }
 
-test('M-16, M-29: each call that fails is repeated later than the one before, within a minute', () => {
+test('M-16, M-29: each failed call is repeated later than the one before, within a minute', () => {
   const delays = [0, 1, 2, 3, 4, 5, 6, 7, 50].map(retryDelayMs);
   assert.deepEqual(
     delays,
@@ -21,7 +21,7 @@ test('M-16, M-29: each call that fails is repeated later than the one before, wi
   );
 });
 
-test('M-16, M-29: failed calls are counted from the last thing that happened otherwise', () => {
+test('M-16, M-29: failed calls are counted since the last other event', () => {
   const failed = ['given-back', givenBack({ kind: 'failed', by, reason }, 0).body] as const;
   const denied = ['given-back', givenBack({ kind: 'denied', by, reason }, 0).body] as const;
   const begun = ['submitted', 'claimed'];
@@ -33,7 +33,7 @@ test('M-16, M-29: failed calls are counted from the last thing that happened oth
   }
 });
 
-test('M-15: what a call may have done is said; a coordinator that stops is no failure of an endpoint', () => {
+test('M-15: a given-back call records whether it may have run, and a stopping coordinator is not a failed call', () => {
   const stopping = givenBack({ kind: 'stopping', by, reason }, 3);
   assert.equal(stopping.delayMs, 0);
   assert.equal(failedCallsIn(historyOf(['given-back', stopping.body])), 0);

@@ -8,7 +8,7 @@ function write(verb: string, seq: number, more: object = {}): WriteMessage {
   return { verb, seq, events, ...more } as never;
 }
 
-test('M-15: records go with the finish that follows them; what may be refused for unread messages stays apart', () => {
+test('M-15: records merge with the finish after them; a park, which unread messages may refuse, stays separate', () => {
   const mergedWrites = (...writes: readonly WriteMessage[]): unknown =>
     merged(writes).map(({ verb, seq, events }) => [verb, seq, events.length]);
   assert.deepEqual(mergedWrites(write('record', 3), write('record', 4), write('finish', 5)), [
@@ -26,7 +26,7 @@ test('M-15: records go with the finish that follows them; what may be refused fo
   assert.deepEqual(mergedWrites(), []);
 });
 
-test('M-15: nothing of what is put together is lost, and the newest progress is kept', () => {
+test('M-15: merged writes lose nothing, and the newest progress is kept', () => {
   const [one] = merged([
     write('record', 3, { children: [1], progress: 'old' }),
     write('record', 4, { awaits: [2], progress: 'new' }),

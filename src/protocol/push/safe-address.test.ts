@@ -4,7 +4,7 @@ import { checkedLookup, isPrivate, requireAllowed } from './safe-address.ts';
 
 const STRICT = { hosts: ['ok.example', '*.fn.example'], privateAddresses: false, http: false };
 
-test('M-15, M-27: only https, to hosts that are named, without credentials', () => {
+test('M-15, M-27: only https, to hosts on the list, without credentials', () => {
   for (const url of ['https://ok.example/a', 'https://a.fn.example/', 'https://OK.example:8443/']) {
     assert.ok(requireAllowed('url', url, STRICT));
   }
@@ -28,7 +28,7 @@ test('M-15, M-27: only https, to hosts that are named, without credentials', () 
   }
 });
 
-test('M-15, M-27: addresses of this machine, of private networks and of the cloud are told from others', () => {
+test('M-15, M-27: addresses of this machine, of private networks and of the cloud are recognised', () => {
   for (const address of [
     ...['127.0.0.1', '10.1.2.3', '172.31.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1'],
     ...['0.0.0.0', '224.0.0.1', '::1', '::', 'fd00::1', 'fe80::1', '::ffff:127.0.0.1'],
@@ -42,7 +42,7 @@ test('M-15, M-27: addresses of this machine, of private networks and of the clou
   }
 });
 
-test('M-15, M-27: a name that stands for a private address is not connected to', async () => {
+test('M-15, M-27: a host name that resolves to a private address is not connected to', async () => {
   const resolved = (privateAddresses: boolean): Promise<unknown> =>
     new Promise((resolve) => {
       checkedLookup({ ...STRICT, privateAddresses })('localhost', {}, (error, address) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Circuit } from './standing.ts';
 
-test('M-16, M-29: failures in a row open it, one goes after a while, and its success closes it', () => {
+test('M-16, M-29: failures in a row open the circuit, one call passes after a while, and its success closes it', () => {
   const circuit = new Circuit({ failuresMax: 2, cooldownMs: 100 });
   circuit.failed(0);
   circuit.succeeded();

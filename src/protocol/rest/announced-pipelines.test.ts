@@ -24,7 +24,7 @@ function announcing(...pipelines: readonly string[]): {
   return { clock, announced, names, reads: () => reads };
 }
 
-test('a name that no worker has announced is pointed out, with the nearest', async () => {
+test('a name that no worker has announced is reported, with the nearest', async () => {
   const { announced } = announcing('order', 'refund');
   assert.equal(await announced.warningFor(PROJECT, 'order'), undefined);
   assert.deepEqual(await announced.warningFor(PROJECT, 'ordr'), {
@@ -34,7 +34,7 @@ test('a name that no worker has announced is pointed out, with the nearest', asy
   });
 });
 
-test('workers are read once a second at most, and a name that was announced once stays known', async () => {
+test('workers are read at most once a second, and a name that was announced once stays known', async () => {
   const { clock, announced, names, reads } = announcing();
   for (let nth = 0; nth < 3; nth += 1) {
     assert.match((await announced.warningFor(PROJECT, 'order'))?.detail ?? '', /^No worker has/);

@@ -5,7 +5,7 @@ import { DEFAULT_PROJECT } from '../../execution/names.ts';
 import { openMemoryStore } from '../../store/sqlite/open-memory.ts';
 import { readable } from './executions.ts';
 
-test('X-48: over HTTP a value is JSON, also where it is more; one with a tag nobody knows stays closed', async () => {
+test('X-48: over HTTP a value is plain JSON; one with an unknown tag stays sealed', async () => {
   const store = openMemoryStore();
   const holdfast = new Holdfast({ store });
   const reader = { holdfast, project: DEFAULT_PROJECT };

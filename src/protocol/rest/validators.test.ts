@@ -15,7 +15,7 @@ function refusal(route: string, part: 'params' | 'query' | 'body', given: unknow
   return 'it fits';
 }
 
-test('what does not fit is told as a sentence, with what was probably meant', () => {
+test('an invalid field is explained in a sentence, with the most similar name', () => {
   assert.match(
     refusal('readExecution', 'params', { id: 'x' }),
     /^id must be an id such as 01890a5d-.*, whole and in small letters\. Nothing was done\.$/,
@@ -41,7 +41,7 @@ test('what does not fit is told as a sentence, with what was probably meant', ()
   assert.match(refusal('readKey', 'params', { id: 'hf_x' }), /never the whole key/);
 });
 
-test('of several forms, only the one that is meant is told of; an unknown word is named', () => {
+test('only the intended one of several message forms is explained; an unknown word is named', () => {
   const id = '01890a5d-ac96-774b-bcce-b302099a8057';
   const write = { id, fence: 1, session: id, seq: 1, events: [] };
   const problemWith = (verb: string) =>
@@ -60,7 +60,7 @@ test('of several forms, only the one that is meant is told of; an unknown word i
   assert.match(refusal('writeAsOwner', 'body', { writes: [{ ...write }] }), /must have .*verb/);
 });
 
-test('no pattern of a schema is shown to people', () => {
+test('no message shows the pattern of a schema', () => {
   for (const { params, name } of ROUTES) {
     const { properties = {} } = (params ?? {}) as { properties?: Record<string, unknown> };
     const wrong = Object.fromEntries(Object.keys(properties).map((each) => [each, '\u0000 ^$']));
@@ -69,7 +69,7 @@ test('no pattern of a schema is shown to people', () => {
   }
 });
 
-test('of names as long as a body, and of many, only the beginning is repeated', () => {
+test('only the beginning of long names, and the first of many, are repeated', () => {
   const long = { pipeline: 'order', ['x'.repeat(2 ** 20)]: 1 };
   assert.ok(refusal('submitExecution', 'body', long).length < 200);
   const many = Object.fromEntries(Array.from({ length: 7 }, (_, n) => [`x${n}`, 1]));

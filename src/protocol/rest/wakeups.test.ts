@@ -44,7 +44,7 @@ test('a wakeup reaches a few requests of a project that has thousands open, and 
   assert.equal(clock.waiting, 0);
 });
 
-test('who leaves while others are woken is not, and what is left is', async () => {
+test('a listener that leaves during a wakeup is not woken, and the others are', async () => {
   const { clock, wakeups, notify } = stand();
   const woken: number[] = [];
   const leave = Array.from({ length: 40 }, (_, nth) =>
@@ -66,7 +66,7 @@ test('who leaves while others are woken is not, and what is left is', async () =
   assert.equal(clock.waiting, 0);
 });
 
-test('who comes back learns whether anything changed, and not how much: that may be of other projects', () => {
+test('a returning client learns whether anything changed, not how much, which may be of other projects', () => {
   const listeners: (() => void)[] = [];
   const onWakeup = (listener: () => void): (() => void) => {
     listeners.push(listener);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KNOWN_MAX, KnownWorkers } from './serve-sqs.ts';
 
-test('M-11: a key has a bounded number of workers that get wakeups, the latest ones, and takes none of another key', () => {
+test('M-11: a key has a bounded number of workers with wakeups, the latest ones, and none of another key', () => {
   const known = new KnownWorkers();
   known.onMessage({ kid: 'b', replyTo: 'own' }, 0);
   known.onMessage({ kid: 'a', replyTo: 'first' }, 0);

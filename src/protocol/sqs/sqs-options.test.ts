@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { signingKeys } from './sqs-options.ts';
 
-test('M-13: keys of two projects have two secrets; those of one may be the same', () => {
+test('M-13: keys of two projects have two secrets; those of one project may be the same', () => {
   const secret = 's'.repeat(32);
   const same = { k1: { secret, project: 'a' }, k2: { secret, project: 'b' } };
   assert.throws(() => signingKeys(same), {

@@ -10,7 +10,7 @@ const RESOURCE_EXHAUSTED = 8;
 const OUT_OF_RANGE = 11;
 const UNAVAILABLE = 14;
 
-test('U-1: what did not leave, or was turned down before it was proposed, may go to another member', () => {
+test('U-1: a request that did not leave, or was refused before its proposal, may go to another member', () => {
   for (const [code, details] of [
     [UNAVAILABLE, 'No connection established. Last error: connect ECONNREFUSED 127.0.0.1:2379'],
     [UNAVAILABLE, 'Name resolution failed for target dns:nowhere'],
@@ -21,7 +21,7 @@ test('U-1: what did not leave, or was turned down before it was proposed, may go
   }
 });
 
-test('U-1: what left and was not answered is unknown', () => {
+test('U-1: a request that left and got no answer is unknown', () => {
   for (const [code, details] of [
     [UNAVAILABLE, 'Connection dropped'],
     [UNAVAILABLE, 'etcdserver: request timed out, possibly due to previous leader failure'],
@@ -35,7 +35,7 @@ test('U-1: what left and was not answered is unknown', () => {
   assert.ok(etcdFault(new Error('socket hang up')) instanceof OutcomeUnknown);
 });
 
-test('U-1: what etcd answered with an error was not done', () => {
+test('U-1: a request that etcd answered with an error was not done', () => {
   const full = { code: RESOURCE_EXHAUSTED, details: 'etcdserver: mvcc: database space exceeded' };
   assert.ok(etcdFault(full) instanceof StoreUnavailable);
   const wrong = etcdFault({ code: INVALID_ARGUMENT, details: 'etcdserver: too many operations' });

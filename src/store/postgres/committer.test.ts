@@ -40,7 +40,7 @@ function committerOf(flusher: Partial<Flusher<Item, string>>): Committer<Item, s
 
 const item = (key: string, value: string = key): Item => ({ key, value });
 
-test('what is pushed in one turn goes together, in the order of keys', async () => {
+test('items pushed in one turn are flushed together, in the order of keys', async () => {
   const flushes: string[][] = [];
   const committer = committerOf({
     async flush(items) {
@@ -53,7 +53,7 @@ test('what is pushed in one turn goes together, in the order of keys', async () 
   assert.deepEqual(flushes, [['a', 'b', 'c']]);
 });
 
-test('items that share a key are in flushes of their own, in their order, whatever the lanes', async () => {
+test('items that share a key are in separate flushes, in their order, whatever the lanes', async () => {
   const order: string[] = [];
   let inFlight = 0;
   const committer = committerOf({
@@ -85,7 +85,7 @@ test('a rejected item fails alone', async () => {
   assert.deepEqual(failed, ['bad']);
 });
 
-test('what a flush did not do, and what does not fit, is settled alone', async () => {
+test('items that a flush skipped, or that do not fit, are settled alone', async () => {
   const committer = committerOf({
     fits: ({ key }) => key !== 'large',
     flush: async (items) => items.map(({ key, value }) => (key === 'odd' ? undefined : value)),
@@ -96,7 +96,7 @@ test('what a flush did not do, and what does not fit, is settled alone', async (
   assert.deepEqual(results, ['even', 'alone odd', 'alone large']);
 });
 
-test('a flush that is known not done, or may have been, is repeated', async () => {
+test('a flush that was not done, or may have been, is repeated', async () => {
   const faults = [new StoreUnavailable('deadlock'), new OutcomeUnknown('cut')];
   const committer = committerOf({
     async flush(items) {
@@ -109,7 +109,7 @@ test('a flush that is known not done, or may have been, is repeated', async () =
   assert.deepEqual(faults, []);
 });
 
-test('repeating ends, and says what is known', async () => {
+test('repeating ends with the known outcome', async () => {
   const down = committerOf({
     flush: () => Promise.reject(new StoreUnavailable('refused')),
   });
@@ -136,7 +136,7 @@ test('a bug is not repeated', async () => {
   assert.equal(tries, 1);
 });
 
-test('closing waits for what is under way and takes nothing new', async () => {
+test('closing waits for flushes under way and takes nothing new', async () => {
   const committer = committerOf({});
   const result = committer.push(item('a'));
   const closed = committer.close();
@@ -145,7 +145,7 @@ test('closing waits for what is under way and takes nothing new', async () => {
   assert.equal(await result, 'a');
 });
 
-test('a queue may be longer than a call has room for arguments', { timeout: 60_000 }, async () => {
+test('a queue may be longer than the argument limit of a call', { timeout: 60_000 }, async () => {
   const committer = committerOf({});
   const items = Array.from({ length: 200_000 }, (_, nth) => item(String(nth)));
   const results = await Promise.all(items.map((each) => committer.push(each)));

@@ -9,7 +9,7 @@ function nameOf(message: string): string {
   return toFault(new Error(message)).name;
 }
 
-test('U-1: what a server refused, and what was never sent, is known not to have been done', () => {
+test('U-1: a command that was never sent, or that the server refused, is known not to have been done', () => {
   for (const message of [
     'LOADING Redis is loading the dataset in memory',
     'READONLY You cannot write against a read only replica. script: 5e7d, on @user_script:1.',
@@ -28,7 +28,7 @@ test('U-1: what a server refused, and what was never sent, is known not to have 
   assert.equal(toFault(new TimeoutError()).name, 'StoreUnavailable');
 });
 
-test('a denied access is no outage: it is reported with the reason of the server', () => {
+test('a denied access is not an outage, and is reported with the server’s reason', () => {
   for (const message of [
     'NOAUTH Authentication required.',
     'WRONGPASS invalid username-password pair or user is disabled.',
@@ -41,7 +41,7 @@ test('a denied access is no outage: it is reported with the reason of the server
   }
 });
 
-test('a certificate that is not trusted is named, with what to set', () => {
+test('an untrusted certificate is named, with the setting to add', () => {
   const cause = Object.assign(new Error('unable to verify the first certificate'), {
     code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   });
@@ -50,13 +50,13 @@ test('a certificate that is not trusted is named, with what to set', () => {
   assert.match(fault.message, /first certificate.*NODE_EXTRA_CA_CERTS/);
 });
 
-test('U-1: what was sent and not answered may have been done', () => {
+test('U-1: a command that was sent and got no answer may have been done', () => {
   for (const message of ['Socket closed unexpectedly', 'read ECONNRESET', 'write EPIPE']) {
     assert.equal(nameOf(message), 'OutcomeUnknown', message);
   }
 });
 
-test('a script that a server cannot run is neither, and a fault stays what it is', () => {
+test('a script that a server cannot run is rejected, and a fault stays as it is', () => {
   assert.equal(toFault(new Error('ERR Error compiling script')).code, 'store-rejected');
   const fault = new InvalidInput('wrong');
   assert.equal(toFault(fault), fault);

@@ -41,7 +41,7 @@ test('T-4: only a lone server that flushes before every answer is trusted after 
   assert.equal(isTrusted(facts({ aof_enabled: '0' })), false);
   assert.equal(isTrusted(facts({}, { ...CONFIG, appendfsync: 'everysec' })), false);
   assert.equal(isTrusted(facts({}, { ...CONFIG, 'no-appendfsync-on-rewrite': 'yes' })), false);
-  assert.equal(isTrusted(facts({}, {})), false, 'a server that does not tell');
+  assert.equal(isTrusted(facts({}, {})), false, 'a server that does not report it');
 });
 
 test('another folder or port is another place', () => {
@@ -51,7 +51,7 @@ test('another folder or port is another place', () => {
   assert.notEqual(facts({ redis_mode: 'cluster' }).place, place);
 });
 
-test('what a "done" survives is said in words', () => {
+test('the durability text names the failures that a "done" survives', () => {
   assert.match(
     describeDurability(facts()),
     /^the loss of the machine \(AOF, appendfsync always\)$/,
@@ -60,7 +60,7 @@ test('what a "done" survives is said in words', () => {
   assert.match(describeDurability(facts({}, {})), /does not report/);
 });
 
-test('a server that cannot keep leases is refused with what to do', () => {
+test('a server that cannot keep leases is refused with the fix', () => {
   assert.throws(() => demandFit(facts({ redis_version: '6.0.16' }), 'any'), /6\.2 or newer/);
   assert.throws(() => demandFit(facts({ role: 'slave' }), 'any'), /is a replica/);
   const evicting = { maxmemory: '1', maxmemory_policy: 'allkeys-lfu' };

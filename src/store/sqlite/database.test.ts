@@ -105,7 +105,7 @@ test('an operation that throws is undone and rejected alone', async () => {
   assert.equal(await database.write(charge('later')), 1);
 });
 
-test('an operation that undoes the transaction is answered, and all others are run again', async () => {
+test('an operation that undoes the transaction gets an answer, and all others run again', async () => {
   const { database } = await openDatabase();
   const undoing = (result: string) => (tx: Transaction) => {
     charge('undone')(tx);
@@ -146,7 +146,7 @@ test('a lock held by another connection is waited for without blocking the event
   const written = database.write(charge('late')).finally(() => {
     answered = true;
   });
-  // If SQLite itself waited, the loop would turn only after the lock was released or timed out.
+  // If SQLite itself waited, the loop would turn only after a release or a timeout of the lock.
   for (let turn = 0; turn < 200; turn += 1) {
     await new Promise<void>((resolve) => systemTimers.soon(resolve));
   }
@@ -181,7 +181,7 @@ test('a commit that fails and leaves no transaction is OutcomeUnknown', async ()
   assert.equal(await database.write(charge('later')), 1);
 });
 
-test('a commit that the disk has no room for is known not applied, and says why', async () => {
+test('a commit without disk space is known not applied, with that reason', async () => {
   const { database, connection } = await openDatabase();
   failNextCommit(connection, { undone: true, as: 'database or disk is full', errcode: 13 });
   const isFull = (error: unknown): boolean =>
@@ -219,7 +219,7 @@ test('hints are sent after the commit, once per key, and a listener that throws 
   assert.deepEqual(hinted, ['k false']);
 });
 
-test('close answers what is queued, then refuses, and may be called twice', async () => {
+test('close answers queued operations, then refuses, and may be called twice', async () => {
   const { file, database } = await openDatabase();
   const other = lockFile(file);
   const written = database.write(charge('queued'));

@@ -10,7 +10,7 @@ import { inspectSqliteStore } from './inspect-store.ts';
 import { MIGRATIONS } from './migrate.ts';
 import { openSqliteStore } from './open.ts';
 
-test('a file of a newer build is used when that build says so of all it has added', async (t) => {
+test('a file of a newer build can be used if that build allows it for all of its migrations', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'compatible.db');

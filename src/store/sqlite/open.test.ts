@@ -49,7 +49,7 @@ test('T-3: ten processes open a new file at once and get different fences', asyn
   assert.equal(new Set(fences).size, 200);
 });
 
-test('what was answered is there after closing and opening again (P3)', async () => {
+test('acknowledged writes are there after closing and opening again (P3)', async () => {
   const file = join(folder, 'reopened.db');
   const first = await openSqliteStore({ file });
   const { key, fence } = await acquireSomething(first);
@@ -71,7 +71,7 @@ async function acquireSomething(store: KernelStore) {
   return { key, fence: result.fence };
 }
 
-test('says what a "done" survives', async () => {
+test('the durability text names the failures that a "done" survives', async () => {
   const full = await openSqliteStore({ file: join(folder, 'full.db') });
   assert.match(full.durability, /synchronous=FULL/);
   const normal = await openSqliteStore({ file: join(folder, 'normal.db'), durability: 'normal' });
@@ -101,12 +101,9 @@ test('a database of another program is refused and left alone', async () => {
   other.close();
 });
 
-test('places where no database can be are named', async () => {
+test('paths where no database can be are named', async () => {
   const notes = join(folder, 'notes.txt');
-  await writeFile(
-    notes,
-    'not a database, and long enough that nobody takes it for an empty one\n'.repeat(20),
-  );
+  await writeFile(notes, 'not a database, and too long to pass for an empty one\n'.repeat(20));
   await (await openSqliteStore({ file: join(folder, 'frozen.db') })).close();
   const cases: readonly [string, new (message: string) => Error, RegExp][] = [
     [join(folder, 'no', 'such', 'folder.db'), InvalidInput, /does not exist/],
@@ -125,7 +122,7 @@ test('places where no database can be are named', async () => {
   }
 });
 
-test('options that do not exist or cannot work are refused', async () => {
+test('unknown and impossible options are refused', async () => {
   const file = join(folder, 'options.db');
   const misspelt = { file, durabilty: 'full' } as SqliteStoreOptions;
   await assert.rejects(openSqliteStore(misspelt), /Did you mean "durability"/);
@@ -134,7 +131,7 @@ test('options that do not exist or cannot work are refused', async () => {
   await assert.rejects(openSqliteStore({ file, busyTimeoutMs: 0.5 }), InvalidInput);
 });
 
-test('C-8: store time that a wrong clock has put days ahead is set back, and nobody gets more time', async () => {
+test('C-8: store time that a wrong clock has put days ahead is set back, and no session gets more time', async () => {
   const file = join(folder, 'ahead.db');
   const host = { wallMs: () => 2_000_000, monotonicMs: () => 0 };
   const ahead = { wallMs: () => 2_000_000 + 172_800_000, monotonicMs: () => 0 };
@@ -188,7 +185,7 @@ test('C-9: a process whose clock is days ahead for a moment leaves nothing behin
   assert.equal(await opened(hostOf(0)), 2_005_000);
 });
 
-test('T-3: a file ever opened without FULL skips fences at every open, since the disk may forget', async () => {
+test('T-3: a file that was ever opened without FULL skips fences at every open, since the disk may forget', async () => {
   const file = join(folder, 'lossy.db');
   const grantOnce = async (durability: 'full' | 'normal'): Promise<number> => {
     const store = await openSqliteStore({ file, durability });

@@ -1,5 +1,5 @@
-// A process that archives what is due, and kills itself where it is told to: around a document, within one, or
-// around a commit.
+// A process that archives due executions and kills itself at a given point: around a document,
+// within one, or around a commit.
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ function passing(what: 'put' | 'commit', phase: string, n: number): void {
   counts[what] = n;
   if (dieAt?.what !== what || dieAt.phase !== phase || dieAt.n !== n) return;
   process.kill(process.pid, 'SIGKILL');
-  // The signal is on its way; nothing may happen before it arrives.
+  // The signal is on its way. Nothing may happen before it arrives.
   for (;;);
 }
 
@@ -34,7 +34,7 @@ const archive: Archive = {
     const n = puts;
     passing('put', 'before', n);
     if (dieAt?.what === 'put' && dieAt.phase === 'within' && dieAt.n === n) {
-      // As far as it got: beside its place, and not all of it.
+      // A partial document beside its final place, as far as the process got.
       await mkdir(folder, { recursive: true });
       await writeFile(join(folder, `half-${n}.part`), document.bytes.subarray(0, 7));
       passing('put', 'within', n);

@@ -1,5 +1,5 @@
-// A process that runs one command of the command line after another. Each is evaluated anew from main.ts; the
-// modules behind it stay loaded, which is most of what a command costs.
+// A process that runs one command after another. It evaluates main.ts anew each time and keeps the
+// other modules, which are most of a command's cost.
 
 import type { Ran } from '../spawned.ts';
 
@@ -11,7 +11,7 @@ export interface WarmRequest {
 
 let runs = 0;
 
-// Without a channel there is nobody to run for.
+// Without a channel to a parent there is nothing to run.
 process.on('disconnect', () => process.exit());
 process.on('message', (request: WarmRequest) => {
   void run(request).then((ran) => process.send?.(ran));

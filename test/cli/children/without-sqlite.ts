@@ -1,4 +1,4 @@
-// Imported before anything else: node:sqlite is not there, as on Node 20.
+// Import this first: it hides node:sqlite, as on Node 20.
 
 import { registerHooks } from 'node:module';
 

@@ -1,4 +1,4 @@
-// Looking into the archive: found, read, saved, checked; and archiving now.
+// The archive page: find, read, save and verify an execution, and archive now.
 
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
@@ -55,7 +55,7 @@ async function spoil(folder: string, id: string): Promise<void> {
 }
 
 const runs: BrowserCase = {
-  name: 'what is due is archived now; who asks for it afterwards is led to the archive',
+  name: 'the console archives due executions, and an old link then leads to the archive',
   async run({ driver, world, coordinator }) {
     const { page } = driver;
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });

@@ -1,4 +1,5 @@
-// A person at a browser, who notices everything that must not happen: requests that leave, errors, shifts.
+// A person at a browser, who notices everything that must not happen: outgoing requests, errors,
+// layout shifts.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -15,10 +16,10 @@ const RULES = JSON.stringify({
   runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
 });
 
-/** After so long, what was to come does not come. */
+/** The longest wait for something to appear. */
 const WAIT_MS = 15_000;
 
-/** Good, as browsers count it; what a person does is not counted. */
+/** "Good" in the browser's own measure, which leaves out changes that a person causes. */
 const SHIFT_MAX = 0.1;
 const SHIFTS = `new Promise((resolve) => {
   new PerformanceObserver((list) => {
@@ -55,7 +56,8 @@ export class ConsoleDriver {
     });
     page.on('pageerror', (error) => this.#troubles.push(`threw: ${error.message}`));
     page.on('console', (message) => {
-      // The answers of the coordinator that say no are shown by the page; the rest is a fault, or the policy.
+      // The page shows refusals of the coordinator. Any other message is a fault, or the content
+      // policy.
       const isReply = /Failed to load resource: the server responded/.test(message.text());
       if (message.type() === 'error' && !isReply) this.#troubles.push(`said: ${message.text()}`);
     });
@@ -93,7 +95,7 @@ export class ConsoleDriver {
     await this.page.emulateMedia({ colorScheme: theme });
   }
 
-  /** For people to look at; only a full run takes pictures. */
+  /** Screenshots for people. Only a full run takes them. */
   async shoot(name: string): Promise<void> {
     if (!isFullRun()) return;
     const folder = join(SHOTS, this.#label);
@@ -101,7 +103,7 @@ export class ConsoleDriver {
     await this.page.screenshot({ path: join(folder, `${name}.png`) });
   }
 
-  /** WCAG 2.2 AA, as far as a program can tell. */
+  /** WCAG 2.2 AA, as far as a program can check it. */
   async checkAccess(what: string): Promise<void> {
     await this.page.evaluate(AXE);
     const { violations } = await this.page.evaluate<Found>(`axe.run(document, ${RULES})`);
@@ -111,30 +113,34 @@ export class ConsoleDriver {
     assert.deepEqual(found, [], `${what}: axe`);
   }
 
-  /** Nothing is wider than the window: only tables scroll sideways, by themselves. */
+  /** Nothing is wider than the window. Only tables scroll sideways, inside themselves. */
   async checkWidth(width: number, shot?: string): Promise<void> {
     const before = this.page.viewportSize();
     await this.page.setViewportSize({ width, height: 900 });
-    // What fits itself to the window is told of it with the next frame, and drawn with the one after.
+    // An element that adapts to the window learns its size with the next frame, and is drawn with
+    // the one after.
     const wide = await this.page.evaluate<number>(WIDTH);
     assert.ok(wide <= width, `${this.page.url()} is ${wide} wide in a window of ${width}`);
     if (shot !== undefined) await this.shoot(`${shot}-${width}`);
     if (before !== null) await this.page.setViewportSize(before);
   }
 
-  /** In a usual window tables show all of their columns: what stands behind an edge is not seen, or not found. */
+  /**
+   * In a usual window a table shows all of its columns, since readers do not find a column behind
+   * an edge.
+   */
   async checkTables(what: string): Promise<void> {
     const cut = await this.page.evaluate<readonly string[]>(CUT_TABLES);
     assert.deepEqual(cut, [], `${what}: tables that are wider than their place`);
   }
 
-  /** Nothing moves under the reader's eyes while it comes (the browser's own measure of it). */
+  /** Nothing moves under the reader's eyes while the page loads, by the browser's own measure. */
   async checkStill(what: string): Promise<void> {
     const moved = await this.page.evaluate<number>(SHIFTS);
     assert.ok(moved < SHIFT_MAX, `${what} moved by ${moved}`);
   }
 
-  /** What had to go wrong did, and is no trouble. */
+  /** These errors were expected, so they do not count. */
   checkTrouble(expected: RegExp): void {
     const others = this.#troubles.filter((each) => !expected.test(each));
     assert.ok(others.length < this.#troubles.length, `there was no trouble like ${expected}`);

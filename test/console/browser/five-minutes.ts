@@ -1,5 +1,5 @@
-// The first five minutes of somebody who has just typed `npm start`: the whole script, in a real browser, with real
-// processes of which one is really stopped.
+// The first five minutes after `npm start`: the whole script, in a real browser, with real
+// processes, one of which really stops.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,10 +13,10 @@ import { ConsoleDriver } from './console-driver.ts';
 export const SCRIPT =
   'approve, freeze, see the late write refused, fail a payment, re-drive what is left';
 
-/** A lease lapses, and somebody else cooks: that takes its time. */
+/** A lease must lapse before another worker cooks, which takes its time. */
 const WAIT_MS = 120_000;
 
-/** `flags` say where its state is. */
+/** `flags` name the place of its state. */
 export async function playFiveMinutes(label: string, flags: readonly string[]): Promise<void> {
   await provideConsole(() => undefined);
   const cwd = await mkdtemp(join(tmpdir(), 'holdfast-five-'));
@@ -52,7 +52,7 @@ async function approve(driver: ConsoleDriver): Promise<void> {
   await page.getByRole('link', { name: 'View code', exact: true }).click();
   await page.getByText('export function restaurantOrder').waitFor();
   await driver.checkAccess('the demo source');
-  // As somebody finds it who starts it again: there is something to approve, or something to do about it.
+  // The state that a second start finds: something to approve, or something to repair.
   await driver.button('1 New order').click();
   await page.getByText('Waiting for approval').waitFor();
   await page.getByRole('link', { name: '1 Approve an order' }).waitFor();
@@ -88,7 +88,7 @@ async function failPayment(driver: ConsoleDriver): Promise<void> {
   // The page reads the history and the explanation separately, so wait for both.
   const undone = page.locator('.lane-undo .lane-name');
   await undone.nth(3).waitFor();
-  // In reverse: the last course first, the money last.
+  // In reverse order: the last course first, the payment last.
   const lanes = await undone.allTextContents();
   assert.deepEqual(lanes, ['↶ plate', '↶ cook', '↶ chop', '↶ charge']);
   await driver.shoot('undone');

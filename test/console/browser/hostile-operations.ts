@@ -1,4 +1,5 @@
-// Names, reasons and values are of others: they are shown, they do nothing, and they break no page.
+// Other people write names, reasons and values. Pages show them, run nothing of them, and do not
+// break.
 
 import assert from 'node:assert/strict';
 import { Holdfast, pipeline, StepError } from '../../../src/index.ts';
@@ -21,7 +22,7 @@ function hostile(name: string) {
 }
 
 const harmless: BrowserCase = {
-  name: 'names and values that are markup, turn the writing or never end are shown, and do nothing',
+  name: 'names and values with markup, direction marks or endless text are shown and do nothing',
   async run({ driver, coordinator }) {
     const { page } = driver;
     const holdfast = new Holdfast({ store: coordinator.store });

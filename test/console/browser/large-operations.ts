@@ -1,4 +1,4 @@
-// What is as large as somebody made it.
+// Values and families as large as users make them.
 
 import assert from 'node:assert/strict';
 import { Holdfast, pipeline } from '../../../src/index.ts';
@@ -23,7 +23,7 @@ async function spawnMany({ store }: Scene['coordinator']): Promise<readonly [Hol
 }
 
 const large: BrowserCase = {
-  name: 'values and families of any size: what is closed is not drawn, what is long is read on, all can be copied',
+  name: 'large values and families: closed parts are not drawn, long ones load more, and all can be copied',
   async run({ driver, coordinator }) {
     const { page } = driver;
     const [holdfast, id] = await spawnMany(coordinator);
@@ -42,7 +42,7 @@ const large: BrowserCase = {
       await page.getByRole('group', { name: 'Children' }).evaluate(scrollDown);
       await page.getByText('1,003 children', { exact: true }).waitFor();
       await driver.checkAccess('a large family');
-      // Where the address is not one that browsers trust.
+      // As at an address that browsers do not trust, where they offer no clipboard.
       await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`);
       await driver.button('Copy ID').click();
       await page.getByRole('button', { name: 'Copied' }).waitFor();
@@ -56,5 +56,5 @@ function scrollDown(element: { scrollTop: number; readonly scrollHeight: number 
   element.scrollTop = element.scrollHeight;
 }
 
-/** It leaves much behind. */
+/** This leaves many executions behind. */
 export const LARGE_CASES: readonly BrowserCase[] = [large];

@@ -1,4 +1,4 @@
-// One execution that has ended, was archived and is gone: with an attachment and a large value.
+// One execution that has ended, was archived and removed, with an attachment and a large value.
 
 import type { Archive } from '../../../src/archive/port.ts';
 import { Holdfast, pipeline } from '../../../src/index.ts';

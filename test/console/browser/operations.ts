@@ -1,4 +1,4 @@
-// What people do with it, by mouse and by keyboard.
+// Operations in the console, by mouse and by keyboard.
 
 import assert from 'node:assert/strict';
 import { HoldfastClient } from '../../../src/client/client.ts';
@@ -12,7 +12,7 @@ import { RELEASE_CASES } from './release-operations.ts';
 import { acceptPayments } from './world.ts';
 
 const answers: BrowserCase = {
-  name: 'a question is answered, and the execution goes on before the eyes of whoever looks',
+  name: 'an answer to a question is accepted, and the page shows the execution continue',
   async run({ driver, world, coordinator }) {
     await driver.open('/inbox', 'Inbox');
     const { page } = driver;
@@ -34,7 +34,7 @@ const answers: BrowserCase = {
 };
 
 const byLink: BrowserCase = {
-  name: 'whoever has a signed link answers without a key, and sees nothing else',
+  name: 'a signed link answers without a key and shows nothing else',
   async run({ driver, coordinator }) {
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
     const { id } = await client.executions.submit({
@@ -56,7 +56,7 @@ const byLink: BrowserCase = {
     await driver.button('Submit').click();
     await page.getByRole('alert').waitFor();
     const typed = await page.getByLabel(/^Answer/).inputValue();
-    assert.equal(typed, '{"accepted": tru', 'what was typed is still there');
+    assert.equal(typed, '{"accepted": tru', 'the typed text is still there');
     await page.getByLabel(/^Answer/).fill('{"accepted": true}');
     await driver.button('Submit').click();
     await page.getByText('Thank you. Your answer was saved.').waitFor();
@@ -70,7 +70,7 @@ const byLink: BrowserCase = {
 };
 
 const redrives: BrowserCase = {
-  name: 'dead letters of one cause are counted, driven again, and leave the list',
+  name: 'dead letters of one cause are counted, re-driven, and leave the list',
   async run({ driver, world }) {
     acceptPayments();
     await driver.open('/dead-letters', 'Dead letters');
@@ -90,7 +90,7 @@ const redrives: BrowserCase = {
     await driver.open('/dead-letters', 'Dead letters');
     await page.getByText('the bank is back').waitFor();
     await cause.first().waitFor({ state: 'detached' });
-    // Whoever comes to one of them later is told, before it is driven again once more.
+    // A later visitor of one of them sees that it was re-driven, before doing it again.
     await driver.open(`/executions/${world.failed}`, 'payment');
     const facts = page.locator('.facts');
     await facts.getByText('Re-driven as').waitFor();
@@ -103,7 +103,7 @@ const redrives: BrowserCase = {
 };
 
 const filters: BrowserCase = {
-  name: 'filters are in the address, can be kept under a name, and survive loading the page again',
+  name: 'filters are in the address, can be saved under a name, and survive a reload',
   async run({ driver, world }) {
     await driver.open('/executions', 'Executions');
     const { page } = driver;
@@ -139,7 +139,7 @@ const filters: BrowserCase = {
 };
 
 const keyboard: BrowserCase = {
-  name: 'the keyboard is enough: skip, choose, act, leave',
+  name: 'the keyboard is enough to skip, choose, act and leave',
   async run({ driver, world }) {
     const { page } = driver;
     await driver.open(`/executions/${world.compensated}`, 'order');
@@ -160,7 +160,7 @@ const keyboard: BrowserCase = {
     await page.getByRole('dialog').waitFor();
     await driver.checkAccess('a dialog');
     await page.keyboard.press('Escape');
-    // A dialog that is closed has no role any more, and is there until the page has heard of it.
+    // A closed dialog has no role any more, and stays in the page until the page handles the event.
     await page.locator('dialog').waitFor({ state: 'detached' });
     assert.equal(await focused(), 'Add note…', 'the focus is back where it was');
     await page.keyboard.press('Enter');
@@ -176,7 +176,7 @@ const keyboard: BrowserCase = {
 };
 
 const live: BrowserCase = {
-  name: 'what others do appears by itself',
+  name: 'changes by others appear without a reload',
   async run({ driver, coordinator }) {
     await driver.open('/executions?pipeline=nobody-runs-this', 'Executions');
     const { page } = driver;
@@ -198,7 +198,7 @@ const live: BrowserCase = {
   },
 };
 
-/** What a page says where there is nothing yet. */
+/** The text of each page of an empty project. */
 const EMPTY: readonly (readonly [path: string, heading: string, expected: string])[] = [
   ['/executions', 'Executions', 'No executions yet'],
   ['/inbox', 'Inbox', 'No open requests'],
@@ -212,7 +212,7 @@ const EMPTY: readonly (readonly [path: string, heading: string, expected: string
 ];
 
 const empty: BrowserCase = {
-  name: 'a project with nothing in it says on every page what to do',
+  name: 'every page of an empty project explains the first step',
   async run({ driver, coordinator }) {
     const { page } = driver;
     await page.context().clearCookies();
@@ -228,7 +228,7 @@ const empty: BrowserCase = {
 };
 
 const refused: BrowserCase = {
-  name: 'what the coordinator refuses is said in its words, and what was typed stays',
+  name: 'refusals of the coordinator are shown in full, and typed text stays',
   async run({ driver, world, coordinator }) {
     const { page } = driver;
     await page.context().clearCookies();
@@ -252,7 +252,7 @@ const refused: BrowserCase = {
 };
 
 const advises: BrowserCase = {
-  name: 'the advisor draws the trade-off, says why, and says what stands against what',
+  name: 'the advisor draws the trade-off, explains it, and names limits that conflict',
   async run({ driver }) {
     const { page } = driver;
     await driver.open('/workers', 'Leases and workers');

@@ -1,4 +1,4 @@
-// Every page: it is there, readable for everybody in both themes, narrow and wide, and it looks like this.
+// Every page: it loads, it is readable in both themes, narrow and wide, and it looks like this.
 
 import { sample } from '../../services/tier.ts';
 import type { BrowserCase, Scene } from './register.ts';
@@ -8,7 +8,7 @@ interface PageUnderTest {
   readonly name: string;
   readonly heading: string;
   readonly path: (world: World) => string;
-  /** Something that is there only when it was read. */
+  /** Content that is there only after the page has loaded it. */
   readonly shows: string | RegExp;
 }
 
@@ -78,6 +78,6 @@ async function look({ driver, world }: Scene, each: PageUnderTest): Promise<void
 }
 
 export const PAGE_CASES: readonly BrowserCase[] = PAGES.map((each) => ({
-  name: `${each.name}: there, readable in both themes, narrow and wide`,
+  name: `${each.name}: loads, readable in both themes, narrow and wide`,
   run: (scene) => look(scene, each),
 }));

@@ -1,4 +1,5 @@
-// A pipeline with three builds: one that is active and has open executions, one that fits, one that would break them.
+// A pipeline with three builds: an active one with open executions, one that fits, and one that
+// would break them.
 
 import { Holdfast, type Pipeline, pipeline, type Schema } from '../../../src/index.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';

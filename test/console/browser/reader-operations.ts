@@ -1,4 +1,4 @@
-// Who reads is not alone: what others do meanwhile must not be done to the wrong thing.
+// Several people use the console at once: changes of others must not redirect an operation.
 
 import assert from 'node:assert/strict';
 import { HoldfastClient } from '../../../src/client/client.ts';
@@ -10,7 +10,7 @@ async function clientOf({ coordinator }: Pick<Scene, 'coordinator'>): Promise<Ho
   return new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
 }
 
-/** An execution that asks, and the id of what it asks. */
+/** An execution that asks a question, and the id of its interaction. */
 async function asking(client: HoldfastClient, item: string): Promise<readonly [string, string]> {
   const input = { item, asks: 'anything' };
   const { id } = await client.executions.submit({ pipeline: 'order', input });
@@ -22,7 +22,7 @@ async function asking(client: HoldfastClient, item: string): Promise<readonly [s
 }
 
 const keepsQuestion: BrowserCase = {
-  name: 'the question under the eyes of whoever answers stays, whatever is asked or answered meanwhile',
+  name: 'the open question stays while other questions come and go',
   async run({ driver, coordinator }) {
     const { page } = driver;
     const client = await clientOf({ coordinator });
@@ -37,11 +37,7 @@ const keepsQuestion: BrowserCase = {
     assert.equal(await question.getByLabel(/^Answer/).inputValue(), '"half an ans');
     await client.awaits.answer(first, 'somebody else was faster');
     await question.getByText('No longer open').waitFor();
-    assert.equal(
-      await driver.button('Submit').count(),
-      0,
-      'nothing can be said to another question',
-    );
+    assert.equal(await driver.button('Submit').count(), 0, 'no other question can be answered');
     await driver.checkAccess('a question that is over');
     await driver.button('Next request').click();
     await question.getByText('"spoon"').waitFor();
@@ -65,7 +61,7 @@ const keepsQuestion: BrowserCase = {
 };
 
 const neverMore: BrowserCase = {
-  name: 'what a list leaves out is not driven again with what is in it',
+  name: 'a bulk re-drive is offered only if the list shows all that it would re-drive',
   async run({ driver }) {
     const { page } = driver;
     const redrive = driver.button('Re-drive all…');
@@ -93,7 +89,7 @@ const neverMore: BrowserCase = {
 };
 
 const searchesFurther: BrowserCase = {
-  name: 'nothing is said to be fine that was not looked at: who is quarantined may be behind many others',
+  name: 'quarantined executions beyond the first page are not reported as none',
   async run({ driver }) {
     const { page } = driver;
     const pages = /\/v1\/dead-letters\?open=true&limit=\d+/;
@@ -119,7 +115,7 @@ const searchesFurther: BrowserCase = {
 const STREAM = /\/v1\/events$/;
 
 const comesBack: BrowserCase = {
-  name: 'a page goes on being live after a proxy has said that nobody is there, and rests while nobody looks at it',
+  name: 'a page becomes live again after a proxy error, and pauses while it is hidden',
   async run({ driver, coordinator }) {
     const { page } = driver;
     let refusals = 0;
@@ -144,14 +140,14 @@ const comesBack: BrowserCase = {
   },
 };
 
-/** As a browser says it when a tab comes to the front or goes. */
+/** Fires the event that a browser sends when a tab comes to the front or goes to the back. */
 function tabIs(state: 'visible' | 'hidden'): string {
   return `Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => '${state}' });
     document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`;
 }
 
 const asAllowed: BrowserCase = {
-  name: 'what a key will be refused is not offered, and a page that it does not open says which key would',
+  name: 'operations that a key may not do are not offered, and a refused page names the role it needs',
   async run({ driver, coordinator }) {
     const { page } = driver;
     const as = async (key: string): Promise<readonly string[]> => {
@@ -189,7 +185,7 @@ const asAllowed: BrowserCase = {
 };
 
 const backNavigation: BrowserCase = {
-  name: 'the way back leads through what was chosen, and who types keeps the place to type',
+  name: 'the back button follows the chosen filters, and typing keeps the focus',
   async run({ driver }) {
     const { page } = driver;
     const search = page.getByLabel('Search');
@@ -214,13 +210,13 @@ const backNavigation: BrowserCase = {
     await page.getByRole('link', { name: 'Audit log' }).click();
     await driver.heading('Audit log').waitFor();
     const focused = await page.evaluate<string>('document.activeElement.id');
-    assert.equal(focused, 'main', 'who cannot see it goes on from the top of the new page');
+    assert.equal(focused, 'main', 'a screen reader continues at the top of the new page');
     assert.equal(chosen(), '');
   },
 };
 
 const brokenPage: BrowserCase = {
-  name: 'a page that is not there, an execution that is not known and an answer that makes no sense are said in words',
+  name: 'a missing page, an unknown execution and a malformed response are explained',
   async run({ driver }) {
     const { page } = driver;
     await driver.open('/executions/01a1e2b7-c7bd-7000-89b3-d292ab500000', 'Execution');
@@ -250,7 +246,7 @@ const sticky = pipeline({
 });
 
 const leavesOut: BrowserCase = {
-  name: 'what is undone only later is tried now or left out: by the step that it hangs on, with a reason',
+  name: 'a waiting compensation is tried now or skipped, by its step and with a reason',
   async run({ driver, coordinator }) {
     const { page } = driver;
     const holdfast = new Holdfast({ store: coordinator.store });
@@ -275,7 +271,7 @@ const leavesOut: BrowserCase = {
   },
 };
 
-/** What the heads of pages count, and what they read it from. */
+/** The counts in the heads of pages, and the requests they come from. */
 const COUNTED: readonly (readonly [path: string, heading: string, reads: string])[] = [
   ['/', 'Overview', '**/v1/executions?*'],
   ['/executions', 'Executions', '**/v1/executions?*'],
@@ -287,7 +283,7 @@ const COUNTED: readonly (readonly [path: string, heading: string, reads: string]
 ];
 
 const notYet: BrowserCase = {
-  name: 'what was not read yet is not said to be none',
+  name: 'counts show a placeholder until they are loaded',
   async run({ driver }) {
     const { page } = driver;
     for (const [path, heading, reads] of COUNTED) {
@@ -312,7 +308,7 @@ const notYet: BrowserCase = {
 const ROWS = 40;
 
 const stays: BrowserCase = {
-  name: 'the row that is read stays where it is, whatever comes above it; at the top, what comes is seen',
+  name: 'new rows do not move the row that is read; at the top they show at once',
   async run({ driver, coordinator }) {
     const { page } = driver;
     const client = await clientOf({ coordinator });

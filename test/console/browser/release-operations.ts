@@ -1,4 +1,4 @@
-// Deploying, by mouse: looked through, refused, run as a canary, promoted, drained, repinned, retired.
+// A deploy by mouse: preflight, refusal, canary, promotion, drain, repin and retirement.
 
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
@@ -17,7 +17,7 @@ async function choose(driver: ConsoleDriver, name: string): Promise<void> {
   await driver.page.getByRole('heading', { level: 2, name, exact: true }).waitFor();
 }
 
-/** The dialog of an operation, filled in and sent. */
+/** Fills in the dialog of an operation and sends it. */
 async function operation(
   driver: ConsoleDriver,
   { label, title, reason }: { readonly label: string; readonly title: string; reason: string },
@@ -32,7 +32,7 @@ async function isGone(driver: ConsoleDriver): Promise<void> {
 }
 
 const refusesWhatBreaks: BrowserCase = {
-  name: 'a release that would break something says what, at which step, and is not activated',
+  name: 'a release that would break executions names them and their steps, and is not activated',
   async run({ driver, world }) {
     const { page } = driver;
     await driver.open('/releases', 'Releases');
@@ -57,7 +57,7 @@ const refusesWhatBreaks: BrowserCase = {
 };
 
 const findsWhoIsNot: BrowserCase = {
-  name: 'a worker that is not the release it says is found, with what to do about it',
+  name: 'a worker that announces a wrong release is shown with the fix',
   async run({ driver, coordinator }) {
     const release = { name: 'v2', digest: 'sha256:forged' };
     const parcel = pipeline({ name: 'parcel', run: () => undefined });
@@ -71,7 +71,7 @@ const findsWhoIsNot: BrowserCase = {
 };
 
 const deploys: BrowserCase = {
-  name: 'a release is looked through, run as a canary, promoted, rolled back, drained and retired',
+  name: 'a release is checked, run as a canary, promoted, rolled back, drained and retired',
   async run({ driver, world, coordinator }) {
     const { page } = driver;
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
@@ -89,7 +89,7 @@ const deploys: BrowserCase = {
       .first()
       .waitFor();
     await isGone(driver);
-    // Somebody else acts while this one thinks.
+    // Another operator acts while this dialog is open.
     await driver.button('Promote…').click();
     await client.releases.change('parcel', { action: 'set-canary', name: 'v2', percent: 30 });
     await page.getByLabel(/^Reason/).fill('all is well');
@@ -128,7 +128,7 @@ const deploys: BrowserCase = {
   },
 };
 
-/** What is open is repinned, or ends; then its release goes. */
+/** Open executions are repinned or end, then their release can be retired. */
 async function empty(
   driver: ConsoleDriver,
   client: HoldfastClient,

@@ -1,4 +1,4 @@
-// A coordinator with one of everything that a page can show, made by real workers.
+// A coordinator with one of everything that a page can show, created by real workers.
 
 import type { Archive } from '../../../src/archive/port.ts';
 import { Holdfast, pipeline, question, type Schema, StepError } from '../../../src/index.ts';
@@ -25,7 +25,7 @@ interface Order {
   readonly isStuck?: boolean;
 }
 
-/** As a schema library would make it: it checks, and it says what it takes. */
+/** Like a schema of a library: it validates, and it has a JSON Schema. */
 const APPROVAL: Schema<{ readonly accepted: boolean }> = {
   '~standard': {
     version: 1,
@@ -82,7 +82,7 @@ const payment = pipeline({
     }),
 });
 
-/** From now on payments go through. */
+/** From now on payments succeed. */
 export function acceptPayments(): void {
   isDeclined = false;
 }
@@ -116,7 +116,7 @@ export async function plantWorld(store: CoordinatorStore, archive: Archive): Pro
   const waiting = await submitted({ item: 'boots', asks: 'approval' });
   await until(async () => (await holdfast.awaits.list()).items[0]);
   await holdfast.schedules.put({ id: 'nightly', cron: '0 3 * * *', pipeline: 'payment' });
-  // Before anybody takes it: otherwise it is undone, and one more of those.
+  // Before a worker claims it. Otherwise it compensates, and there would be one more of those.
   const late = await holdfast.submit(order, { item: 'map' }, { delayMs: 3_600_000 });
   await holdfast.cancel(late.id, { reason: 'a test' });
   const takenOver = await takeOver(store);
@@ -125,7 +125,7 @@ export async function plantWorld(store: CoordinatorStore, archive: Archive): Pro
     ...{ completed, compensated, quarantined, waiting, takenOver, archived },
     failed: failed[0] ?? '',
     parcels: parcels.parcels,
-    // They go on working, so that answers and re-drives have an effect.
+    // The workers continue, so that answers and re-drives have an effect.
     async close() {
       await parcels.close();
       await holdfast.close();
@@ -133,7 +133,10 @@ export async function plantWorld(store: CoordinatorStore, archive: Archive): Pro
   };
 }
 
-/** A worker whose writes are long on their way: meanwhile another takes over, and they are refused. */
+/**
+ * A worker whose writes take long. Another worker takes over meanwhile, and the store refuses the
+ * late writes.
+ */
 async function takeOver(store: CoordinatorStore): Promise<string> {
   const sent = Promise.withResolvers<void>();
   const arrives = Promise.withResolvers<void>();

@@ -1,26 +1,27 @@
-// One argument of one function, as data: how to hand something in there, and what an answer must name.
+// One argument of one function, as data: how to pass a value for it, and the name that the error
+// must contain.
 
 import type { WrongName } from './wrong-values.ts';
 
 export interface Argument<Given> {
-  /** The function, and which part of what it takes: `submit: key`. */
+  /** The function, and the part of its arguments: `submit: key`. */
   readonly of: string;
   readonly expected: RegExp;
-  /** These are not wrong here. */
+  /** Values that are not wrong here. */
   readonly fits: readonly WrongName[];
   hand(given: Given, value: unknown): unknown;
 }
 
 export type Fits = Readonly<Record<string, readonly WrongName[]>>;
 
-/** Of a function that takes an object of options, one of which is handed in at a time. */
+/** For a function with an options object: the test passes one wrong option at a time. */
 export interface Options<Given> {
   readonly of: string;
-  /** What it must have, besides the one that is wrong. */
+  /** The required options beside the wrong one. */
   readonly with?: object;
-  /** All there are: a test compares them with those that the function knows. */
+  /** All options. A test compares them with those that the function declares. */
   readonly names: Fits;
-  /** What it may be given instead of options. */
+  /** Values that are valid in place of the options. */
   readonly fits?: readonly WrongName[];
   call(given: Given, options: unknown): unknown;
 }

@@ -1,4 +1,4 @@
-// Every argument of a context: what the code of a pipeline can hand in.
+// Every argument of a context: the values that pipeline code can pass.
 
 import type { Context } from '../../../src/engine/context.ts';
 import { remoteStep } from '../../../src/engine/pipeline.ts';

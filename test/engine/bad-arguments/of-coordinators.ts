@@ -1,4 +1,4 @@
-// Every option of a coordinator and of those who call it.
+// Every option of a coordinator and of its callers.
 
 import { HoldfastClient } from '../../../src/client/client.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
@@ -10,13 +10,13 @@ import { PUSH, SQS, TRANSPORTS } from './of-transports.ts';
 import { ANY_TEXT, FUNCTION, NONE, NUMBER, optional, TEXT } from './wrong-values.ts';
 
 const idle = pipeline({ name: 'idle', run: () => 1 });
-/** Nobody listens there. */
+/** No server listens at this address. */
 const NOWHERE = 'http://127.0.0.1:1';
 
 const TLS = { key: 'a key', cert: 'a certificate' };
 const SERVER = { store: openMemoryStore(), port: 0, maintenance: false };
 
-/** Of a coordinator and of those who call it. */
+/** For a coordinator and its callers. */
 export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
   ...TRANSPORTS,
   {

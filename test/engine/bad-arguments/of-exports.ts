@@ -4,7 +4,7 @@ import { exportStore, importStore, unsealStore } from '../../../src/embedded/exp
 import type { Options } from './argument.ts';
 import { FUNCTION, NONE, optional, TEXT } from './wrong-values.ts';
 
-/** Nothing is there, and nothing can be made there. */
+/** Nothing exists at this path, and nothing can be created there. */
 const NO_STORE = '/nowhere/holdfast.db';
 const EXPORTED_BY = { actor: 'olga', reason: 'a new server' };
 

@@ -7,11 +7,11 @@ import { LABEL, NONE, NUMBER, optional, SUBMITTING, TEXT, VALUE } from './wrong-
 
 export interface Given {
   readonly holdfast: Holdfast;
-  /** Of an execution that waits for ever. */
+  /** The id of an execution that waits for ever. */
   readonly handle: Handle<unknown>;
 }
 
-/** What submit, spawn, templates and schedules have in common. */
+/** Options that submit, spawn, templates and schedules share. */
 export const LIMITS: Fits = {
   concurrency: optional(NONE),
   rate: optional(NONE),
@@ -28,7 +28,7 @@ export const PLACING: Fits = {
 
 type Call<From> = (given: From, options: object) => unknown;
 
-/** The parts of options that have parts. */
+/** Options inside other options. */
 export function partsOfLimits<From>(of: string, call: Call<From>): readonly Argument<From>[] {
   const part = (
     expected: RegExp,
@@ -80,7 +80,7 @@ export const OPERATION: Fits = {
 };
 export const IN_PROJECT: Fits = { project: optional(TEXT) };
 
-/** In the order of their functions; all that take options. */
+/** All functions with options, in their order. */
 export const OPTIONS: readonly Options<Given>[] = [
   {
     of: 'submit',
@@ -305,7 +305,7 @@ const PLAIN: readonly Argument<Given>[] = [
       holdfast.submitOrSignal('p', 1, { key: 'k', signal: { name: 's', value } }),
   }),
   one('decode', /payload/, {
-    // What `undefined` is stored as.
+    // The stored form of `undefined`.
     fits: ['an object'],
     hand: ({ holdfast }, wrong) => holdfast.decode(wrong as string),
   }),

@@ -1,4 +1,4 @@
-// Every argument of what is called before there is a Holdfast: opening one, pipelines, codecs, errors.
+// Every argument of calls that come before a Holdfast: opening one, pipelines, codecs, errors.
 
 import { openFolderArchive } from '../../../src/archive/folder.ts';
 import { openS3Archive } from '../../../src/archive/s3.ts';
@@ -26,7 +26,7 @@ import {
 const elsewhere = remoteStep({ name: 'elsewhere' });
 const idle = pipeline({ name: 'idle', run: () => 1 });
 const key = new Uint8Array(32);
-/** Nobody listens there. */
+/** No server listens at this address. */
 const NOWHERE = 'http://127.0.0.1:1';
 
 const HOLDFAST: Fits = {
@@ -53,7 +53,7 @@ const RETRY: Fits = {
   rules: optional(['an array']),
 };
 
-/** Any text: what is secret is not looked into. */
+/** Any text is valid, since secrets are not inspected. */
 const SECRET = ANY_TEXT.filter((name) => name !== 'empty text');
 
 const openings: readonly Options<void>[] = [

@@ -1,4 +1,4 @@
-// What people look after executions with: awaits, the audit, refused writes, releases, the archive.
+// Every argument of operator calls: awaits, the audit, refused writes, releases, the archive.
 
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import { type Given, IN_PROJECT, OPERATION } from './of-holdfast.ts';
@@ -95,7 +95,7 @@ export const OPTIONS_OF_ARCHIVE: readonly Options<Given>[] = [
   },
   {
     of: 'archive.search',
-    // The words are those that come first.
+    // The first argument overrides this option.
     names: { ...ARCHIVED, text: [...WRONG_NAMES] },
     call: ({ holdfast }, options) => holdfast.archive.search('x', options as object),
   },

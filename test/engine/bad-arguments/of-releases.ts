@@ -1,4 +1,4 @@
-// What people deploy with.
+// Every argument of release calls.
 
 import type { Releases } from '../../../src/features/releases/api.ts';
 import type { Argument, Fits, Options } from './argument.ts';
@@ -138,7 +138,7 @@ const nameOf = (of: Method, hand: Argument<Given>['hand']): Argument<Given> => (
   hand,
 });
 
-/** Those that are no options. */
+/** Arguments that are not options. */
 export const ARGUMENTS_OF_RELEASES: readonly Argument<Given>[] = [
   ...(['list', 'rollout', 'log', 'promote', 'rollBack', 'deactivate'] as const).map((of) =>
     pipelineOf(of, ({ holdfast }, pipeline) => holdfast.releases[of](pipeline as string)),

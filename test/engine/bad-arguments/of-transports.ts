@@ -1,4 +1,4 @@
-// Every argument of what workers reach their coordinator by, or are called with.
+// Every argument of transports, for workers and push endpoints.
 
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import { grpcTransport } from '../../../src/worker/grpc-transport.ts';
@@ -9,7 +9,7 @@ import { NONE, NUMBER, optional, TEXT } from './wrong-values.ts';
 
 const idle = pipeline({ name: 'idle', run: () => 1 });
 const SECRET = 'a secret of at least 32 bytes, text';
-/** Has no messages, and takes its time to say so. */
+/** A queue without messages, which answers late. */
 const NO_QUEUE = { send: () => new Promise((resolve) => setTimeout(resolve, 10, {})) };
 const QUEUE = { client: NO_QUEUE, requestQueueUrl: 'x' };
 export const SQS = {

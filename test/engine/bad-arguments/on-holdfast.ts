@@ -1,4 +1,4 @@
-// A Holdfast with something in it: an execution that waits, a template, a schedule, and a worker.
+// A Holdfast with some content: a waiting execution, a template, a schedule and a worker.
 
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';

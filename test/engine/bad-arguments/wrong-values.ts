@@ -1,5 +1,5 @@
-// What people and their libraries hand in by mistake, and what a hostile caller would. Each is wrong
-// somewhere; `fits` of an argument says where it is not.
+// Values that people and their libraries pass by mistake, and values of hostile callers. Each is
+// wrong somewhere; `fits` of an argument lists the exceptions.
 
 const hostile: ProxyHandler<object> = {
   get: thrower,
@@ -11,7 +11,7 @@ const hostile: ProxyHandler<object> = {
 };
 
 function thrower(): never {
-  // Not even an error: nothing of it can be shown.
+  // Not even an error: no part of it can be shown.
   throw null;
 }
 
@@ -61,24 +61,24 @@ export const WRONG: Readonly<Record<string, unknown>> = {
   'a proxy that was revoked': revoked(),
 };
 
-/** What each is called above; a test looks that there is such a one. */
+/** The name of each value above. A test checks that it exists. */
 export type WrongName = string;
 
 export const WRONG_NAMES: readonly WrongName[] = Object.keys(WRONG);
 
-// Which of them are right, by what an argument takes.
+// The values that are right, by type of argument.
 
 export const TEXT: readonly WrongName[] = ['text'];
 export const NUMBER: readonly WrongName[] = ['a number'];
 export const FUNCTION: readonly WrongName[] = ['a function'];
 export const NONE: readonly WrongName[] = [];
-/** What can be stored. */
+/** Values that can be stored. */
 export const VALUE: readonly WrongName[] = [
   ...['nothing', 'null', 'true', 'a number', 'a negative number', 'a fraction', 'text'],
   ...['empty text', 'text with NUL', 'half a character', 'an array', 'an array of null'],
   ...['an object', 'an object with an odd name', 'a bigint', 'a date', 'a map'],
 ];
-/** Of an attribute. */
+/** Values of an attribute. */
 export const LABEL: readonly WrongName[] = [
   ...['true', 'a number', 'a negative number', 'a fraction', 'text', 'empty text'],
 ];
@@ -90,7 +90,7 @@ export function optional(fits: readonly WrongName[]): readonly WrongName[] {
   return ['nothing', ...fits];
 }
 
-/** What submits take beside where they stand. */
+/** The common options of submits. */
 export const SUBMITTING: Readonly<Record<string, readonly WrongName[]>> = {
   project: optional(TEXT),
   actor: optional(TEXT),

@@ -11,7 +11,7 @@ import { waits } from './awaiting.ts';
 
 const SECRETS = { old: 'o'.repeat(32), new: 'n'.repeat(32) };
 
-/** As a schema library would do it: an amount, and nothing else of what is sent. */
+/** Like a schema library: it keeps an amount and drops everything else. */
 const Amount: Schema<{ readonly amount: number }> = {
   '~standard': {
     version: 1,
@@ -72,7 +72,7 @@ function whyOf(answered: Answered): string {
 
 export const ANSWERING: readonly Behaviour[] = [
   {
-    name: 'what is sent is checked and projected before it is stored; what is not fit leaves it open',
+    name: 'an answer is validated and projected before it is stored; an invalid one leaves the question open',
     async run(stage) {
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [offering]);
@@ -91,7 +91,7 @@ export const ANSWERING: readonly Behaviour[] = [
         message: /value\.amount is a function/,
       });
       assert.equal((await holdfast.awaits.get(target))?.status, 'open');
-      // What is not his to say is not taken from him.
+      // A field that the answering person must not set is dropped.
       const sent = { amount: 9, customer: 'mallory' };
       assert.equal((await holdfast.awaits.answer(target, sent, { actor: 'bob' })).kind, 'answered');
       assert.equal((await holdfast.awaits.answer(target, sent)).kind, 'existing');
@@ -100,7 +100,7 @@ export const ANSWERING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a process that does not have the question says what to do; one that was given it takes answers',
+    name: 'a process without the question refuses an answer with the fix; one with the pipeline accepts it',
     async run(stage) {
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [offering]);
@@ -118,7 +118,7 @@ export const ANSWERING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'an early answer is checked too, and refused where it cannot be',
+    name: 'an early answer is validated too, and refused if that is impossible',
     async run(stage) {
       const checking = pipeline({
         name: 'checking',
@@ -140,7 +140,7 @@ export const ANSWERING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a question that the pipeline does not declare is a mistake, and so are unknown options',
+    name: 'an undeclared question and unknown options are mistakes',
     async run(stage) {
       const sloppy = pipeline({
         name: 'sloppy',
@@ -208,7 +208,7 @@ export const ANSWERING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-7: a signed await takes only answers by a link, and each link answers once',
+    name: 'W-7: a signed await takes answers by link only, and each link answers once',
     async run(stage) {
       const { holdfast, id, result } = await signing(stage);
       const target = { execution: id, name: 'signed' };
@@ -224,7 +224,7 @@ export const ANSWERING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-7: before a signed await has asked, only what comes by a link is taken up',
+    name: 'W-7: an early answer to a signed await counts only if it came by link',
     async run(stage) {
       const early = pipeline({
         name: 'signed early',
@@ -248,7 +248,7 @@ export const ANSWERING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-7: what was tampered with, has expired or was signed by a key that is gone is refused',
+    name: 'W-7: a link that was tampered with, has expired or has a removed key is refused',
     async run(stage) {
       const { holdfast, id, result } = await signing(stage);
       const target = { execution: id, name: 'signed' };
@@ -284,7 +284,7 @@ export const ANSWERING: readonly Behaviour[] = [
       const later = stage.holdfast({ links: open, clock });
       assert.equal(whyOf(await later.awaits.answerByLink(token, 'x')), 'link-expired');
       assert.equal((await holdfast.awaits.get(target))?.status, 'open');
-      // Signed by the key before the current one, which is still there.
+      // Signed with the key before the current one, which is still valid.
       assert.equal((await holdfast.awaits.answerByLink(old, 'ok')).kind, 'answered');
       assert.deepEqual(await result(), ['ok', null]);
     },

@@ -1,4 +1,4 @@
-// What happens around the code: queues, stores that misbehave, answers from outside, undoing, repairing, what is on record.
+// Behaviour around the code: queues, failing stores, answers, compensation, repair, the audit.
 
 import type { Behaviour } from '../stage.ts';
 import { AUDITING } from './auditing.ts';

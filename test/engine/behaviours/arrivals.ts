@@ -1,4 +1,5 @@
-// What people say to an execution just when it leaves its worker: paused, resumed, cancelled, continued.
+// Commands that reach an execution just when it leaves its worker: pause, resume, cancel and
+// continuation.
 
 import assert from 'node:assert/strict';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
@@ -9,7 +10,7 @@ interface Round {
   readonly round: number;
 }
 
-/** Something happens in the last instant before an execution is continued. */
+/** Runs a callback in the last instant before an execution continues as new. */
 function atTheEnd(
   stage: Stage,
   happen: (holdfast: Holdfast, id: string) => Promise<void>,
@@ -29,7 +30,7 @@ function atTheEnd(
 
 export const ARRIVALS: readonly Behaviour[] = [
   {
-    name: 'X-18: a resume wins over a pause that its worker has not acted on yet',
+    name: 'X-18: a resume wins over a pause that the worker has not acted on yet',
     async run(stage) {
       const { passed, open } = door();
       const working = pipeline({
@@ -104,7 +105,7 @@ export const ARRIVALS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-18: what was paused and resumed before can be paused again',
+    name: 'X-18: a running execution that was paused and resumed can be paused again',
     async run(stage) {
       const doors = [door(), door()] as const;
       const working = pipeline({
@@ -129,7 +130,7 @@ export const ARRIVALS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-14: signals that were not received go on to what the execution is continued as',
+    name: 'X-14: signals that were not received go to the successor',
     async run(stage) {
       const collecting = pipeline({
         name: 'collecting',
@@ -154,7 +155,7 @@ export const ARRIVALS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-14: a signal that was asked for and came too late for the code goes on',
+    name: 'X-14: a signal that came too late for a waiting receive goes to the successor',
     async run(stage) {
       const racing = pipeline({
         name: 'racing',
@@ -166,7 +167,8 @@ export const ARRIVALS: readonly Behaviour[] = [
           return ctx.continueAsNew({ round: 1 });
         },
       });
-      // It comes with the answer that records the step: it is read before the code has ended.
+      // The message arrives with the answer to the step's record, so the worker reads it before the
+      // code ends.
       let isSent = false;
       const holdfast = stage.holdfastWith((executions) => ({
         record: async (request) => {
@@ -184,7 +186,7 @@ export const ARRIVALS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-14: a signal that came too late goes on also when its worker has died meanwhile',
+    name: 'X-14: a signal that came too late goes to the successor also if its worker died meanwhile',
     async run(stage) {
       const racing = pipeline({
         name: 'racing',
@@ -202,7 +204,7 @@ export const ARRIVALS: readonly Behaviour[] = [
         record: async (request) => {
           const isLast = request.events.some(({ name }) => name === 'second');
           const answer = await executions.record(request);
-          // Recorded after the step that the code goes on with, in a write of its own.
+          // A separate write, after the step that the code continues with.
           if (isLast && isFirst) await holdfast.signal(request.id, { name: 'item', value: 'late' });
           return isLast && answer.kind === 'recorded' ? { ...answer, inboxCount: 1 } : answer;
         },
@@ -224,7 +226,7 @@ export const ARRIVALS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-17: a cancel in the last instant before an execution is continued cancels what it becomes',
+    name: 'X-17: a cancel in the last instant before a continuation cancels the successor',
     async run(stage) {
       const looping = pipeline({
         name: 'looping',
@@ -242,7 +244,7 @@ export const ARRIVALS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-17: a cancel while code runs that does nothing but continue is not lost',
+    name: 'X-17: a cancel is not lost while code runs that only continues as new',
     async run(stage) {
       const { passed, open } = door();
       const looping = pipeline({
@@ -265,7 +267,7 @@ export const ARRIVALS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-18: a pause that was read before the code had ended goes on',
+    name: 'X-18: a pause that was read before the code ended takes effect',
     async run(stage) {
       const { passed, open } = door();
       const looping = pipeline({
@@ -290,7 +292,7 @@ export const ARRIVALS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-18: a pause goes on to what the execution is continued as',
+    name: 'X-18: a pause goes to the successor of a continued execution',
     async run(stage) {
       const looping = pipeline({
         name: 'looping',

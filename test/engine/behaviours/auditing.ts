@@ -1,4 +1,5 @@
-// What people did is on record, with who and why; what is refused to a worker that lost its claim is counted.
+// The audit records operations with actor and reason, and counts the refused writes of workers that
+// lost their claim.
 
 import assert from 'node:assert/strict';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
@@ -48,7 +49,10 @@ async function counted(holdfast: Holdfast, execution: string): Promise<readonly 
   }
 }
 
-/** A worker of it that runs something claims no more, so that it does not learn that its session has ended. */
+/**
+ * A running worker of this Holdfast claims no more, so it does not learn that its session has
+ * ended.
+ */
 function deaf(stage: Stage): Holdfast {
   let isBusy = false;
   return stage.holdfastWith((executions) => ({
@@ -61,7 +65,7 @@ function deaf(stage: Stage): Holdfast {
   }));
 }
 
-/** The session is ended while its worker is at work. */
+/** Ends the session while its worker runs a step. */
 async function thoughtDead(stage: Stage, { session }: Worker): Promise<string> {
   const by = { kind: 'operator', actor: 'test', reason: 'thought dead' } as const;
   await stage.store.sessions.end({ id: session, by });
@@ -70,7 +74,7 @@ async function thoughtDead(stage: Stage, { session }: Worker): Promise<string> {
 
 export const AUDITING: readonly Behaviour[] = [
   {
-    name: 'J-1, J-4: what is done to an execution is recorded with who, why, before and after',
+    name: 'J-1, J-4: operations on an execution are recorded with actor, reason, before and after',
     async run(stage) {
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [waiting]);
@@ -99,7 +103,7 @@ export const AUDITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'J-1, J-4: what is done to awaits is recorded, an answer by a link with the link',
+    name: 'J-1, J-4: operations on awaits are recorded, an answer by link with the link',
     async run(stage) {
       const holdfast = stage.holdfast({ links: LINKS });
       await stage.worker(holdfast, [asking]);
@@ -162,7 +166,7 @@ export const AUDITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'J-1: what is done to templates and schedules is recorded; putting the same again is not',
+    name: 'J-1: operations on templates and schedules are recorded; putting the same content again is not',
     async run(stage) {
       const holdfast = stage.holdfast();
       const template = { id: 'import', version: 1, pipeline: 'waiting', ...OLGA };
@@ -251,7 +255,7 @@ export const AUDITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'J-11: what was refused is told when the process closes',
+    name: 'J-11: counted refusals are stored when the process closes',
     async run(stage) {
       const [entered, opened] = [door(), door()];
       const lost = pipeline({

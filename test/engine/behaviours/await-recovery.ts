@@ -8,7 +8,7 @@ type Code = (ctx: Context) => Promise<unknown>;
 
 export const AWAIT_RECOVERY: readonly Behaviour[] = [
   {
-    name: 'an answer that comes while a step runs beside it is there before it parks',
+    name: 'an answer that comes while another step runs is there before the execution parks',
     async run(stage) {
       const gate = door();
       let sent = 0;
@@ -27,7 +27,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [busy]);
       const { id, result } = await holdfast.submit(busy, undefined);
-      // It is open although the step has not ended.
+      // The await is open although the step has not ended.
       const target = { execution: id, name: 'beside' };
       while ((await holdfast.awaits.get(target)) === undefined) await pause(5);
       assert.equal((await holdfast.read(id))?.status, 'running');
@@ -39,7 +39,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'an answer that comes while it parks is not missed',
+    name: 'an answer that comes while the execution parks is not missed',
     async run(stage) {
       const eager = pipeline({ name: 'eager await', run: (ctx) => ctx.await<number>('go') });
       const holdfast = stage.holdfast();
@@ -54,7 +54,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'the worker dies while it waits, and another one goes on with the answer',
+    name: 'if the worker dies while it waits, another one continues with the answer',
     async run(stage) {
       let before = 0;
       const waiting = pipeline({
@@ -71,7 +71,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
       const { id, result } = await holdfast.submit(waiting, undefined);
       await waits(stage, holdfast, id);
       await stage.crash(first);
-      // Nobody is there who could wake: it is answered all the same, and again.
+      // No worker is there to wake. The answer still counts, and repeating it is harmless.
       const target = { execution: id, name: 'answer' };
       assert.equal((await holdfast.awaits.answer(target, 'yes')).kind, 'answered');
       assert.equal((await holdfast.awaits.answer(target, 'yes')).kind, 'existing');
@@ -84,7 +84,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'the worker dies when it has opened an await and not parked; who takes over asks nobody twice',
+    name: 'if the worker dies after it opened an await, its successor does not ask again',
     async run(stage) {
       let begun = 0;
       const opened = pipeline({
@@ -113,7 +113,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'two awaits in sequence, with a restart between each answer and its waking',
+    name: 'two awaits in sequence survive a restart between each answer and its wakeup',
     async run(stage) {
       const ran: string[] = [];
       const sequence = pipeline({
@@ -144,7 +144,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-9: cancelling the execution closes what it asks; an answer is late then',
+    name: 'W-9: cancelling an execution closes its questions, and a later answer is late',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) => ctx.await('gone'));
       const target = { execution: id, name: 'gone' };
@@ -158,7 +158,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-9: what ends leaves no question open: the loser of a race, and what was continued',
+    name: 'W-9: an ended execution leaves no question open: the loser of a race, and a continued one',
     async run(stage) {
       const racing = pipeline({
         name: 'racing',
@@ -181,7 +181,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-9, Y-3: what waits for an answer and can be undone is undone when it is cancelled',
+    name: 'W-9, Y-3: an execution with compensations that waits for an answer compensates when it is cancelled',
     async run(stage) {
       const undone: string[] = [];
       const { holdfast, id, result } = await asking(stage, async (ctx) => {
@@ -201,7 +201,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a paused execution is answered and goes on when it is resumed',
+    name: 'a paused execution takes its answer and continues when it is resumed',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) => ctx.await('held'));
       await holdfast.pause(id);
@@ -213,7 +213,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'code that asks for another await than the one that is open is blocked, and goes on when it is right',
+    name: 'code that awaits something else than the open question is blocked, and the right code continues',
     async run(stage) {
       const holdfast = stage.holdfast();
       const name = 'renamed await';
@@ -242,7 +242,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'after a checkpoint and a crash the occurrences go on where they were',
+    name: 'after a checkpoint and a crash, occurrences of an await continue their count',
     async run(stage) {
       const looping = pipeline({
         name: 'looping',

@@ -1,10 +1,10 @@
-// Awaits of executions that went wrong: what is asked again, and what is not.
+// Awaits of failed executions: which ones are asked again, and which are not.
 
 import assert from 'node:assert/strict';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import type { Behaviour } from '../stage.ts';
 
-/** Asks, sends word of it, and goes on with the answer. */
+/** Asks, sends a notification, and continues with the answer. */
 function sending(sent: string[], fails: (time: number) => boolean) {
   return pipeline<undefined, unknown>({
     name: 'sending',
@@ -45,7 +45,7 @@ export const AWAIT_REPAIR: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-20, W-9: what could not send its question is driven again and asks anew; the old one takes nothing',
+    name: 'Y-20, W-9: a re-drive of an execution that could not send its question asks anew, and the old question is closed',
     async run(stage) {
       const sent: string[] = [];
       const asking = sending(sent, (time) => time <= 2);
@@ -62,7 +62,7 @@ export const AWAIT_REPAIR: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-20: an await that timed out is asked again by a re-drive, and goes on with the answer',
+    name: 'Y-20: a re-drive asks a timed-out await again, and continues with the answer',
     async run(stage) {
       let timeoutMs = 100;
       const patient = pipeline<undefined, unknown>({
@@ -79,7 +79,8 @@ export const AWAIT_REPAIR: readonly Behaviour[] = [
       const { id: old, result } = await holdfast.submit(patient, undefined);
       await assert.rejects(result(), { status: 'failed', message: /nobody: timed-out/ });
       assert.equal((await holdfast.repair.deadLetter(old))?.reason, 'nobody: timed-out');
-      // Early or in time: it has not passed when the answer comes, however slow this machine is.
+      // Early or in time: the timeout has not passed when the answer comes, however slow this
+      // machine is.
       timeoutMs = 60_000;
       const { id } = await holdfast.repair.redrive(old);
       const target = { execution: id, name: 'approval' };
@@ -92,7 +93,7 @@ export const AWAIT_REPAIR: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-3: items that were answered in part stay answered through restarts, an empty list too',
+    name: 'W-3: items that were answered in part stay answered through restarts, and so does an empty list',
     async run(stage) {
       const asking = pipeline<readonly string[], unknown>({
         name: 'asking',

@@ -4,12 +4,12 @@ import { pipeline } from '../../../src/engine/pipeline.ts';
 import { type Behaviour, door, pause } from '../stage.ts';
 import { asking, kindsOf, waits } from './awaiting.ts';
 
-/** Of a store that takes its time. */
+/** On a slow store. */
 const SLOW_MS = 600;
 
 export const AWAIT_TIMES: readonly Behaviour[] = [
   {
-    name: 'W-6: when nobody answers in time the code takes another branch; what comes then is late',
+    name: 'W-6: without an answer in time the code takes another branch, and a later answer is late',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) =>
         ctx.await('slow', { timeoutMs: 150 }),
@@ -29,7 +29,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-6: a default stands for who did not answer',
+    name: 'W-6: a default stands for missing answers',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, async (ctx) => {
         const [one, many] = await Promise.all([
@@ -50,7 +50,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a time-out tells what has come until then',
+    name: 'the outcome of a timeout has the answers that came in time',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) =>
         ctx.await<string>('both', { items: [1, 2], timeoutMs: 1_000 }),
@@ -65,7 +65,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a short time is waited for in memory, and a message that comes meanwhile is heard',
+    name: 'a short timeout is waited for in memory, and an answer meanwhile is noticed',
     async run(stage) {
       const holdfast = stage.holdfast({ parkAfterMs: 60_000 });
       const short = pipeline({
@@ -86,7 +86,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-8: more time is given, and taken: the old end passes without effect',
+    name: 'W-8: a timeout is put off or brought forward, and the old time has no effect',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) =>
         ctx.await<string>('more', { timeoutMs: 1_000 }),
@@ -98,7 +98,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
       });
       const after = await holdfast.awaits.get(target);
       assert.ok((after?.unit?.dueAt ?? 0) > (before?.unit?.dueAt ?? 0) + 50_000);
-      // It wakes at the old end, learns of the new one, and is parked again.
+      // The execution wakes at the old timeout, learns the new one, and parks again.
       const parks = (all: readonly { readonly kind: string }[]) =>
         all.filter(({ kind }) => kind === 'parked').length;
       await stage.untilHistory(holdfast, id, (all) => parks(all) === 2);
@@ -110,7 +110,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-8: an end can be given to what had none, and taken from what had one',
+    name: 'W-8: a timeout can be added to an await and removed from it',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) => ctx.await('ends'));
       const target = { execution: id, name: 'ends' };
@@ -122,7 +122,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-8: it is assigned to somebody else, and to nobody',
+    name: 'W-8: a question is assigned to another person, and unassigned',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) =>
         ctx.await('whose', { assignee: 'ann' }),
@@ -144,7 +144,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-8: somebody cancels the await, and the code goes on with that',
+    name: 'W-8: a caller cancels the await, and the code continues with the outcome cancelled',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) => ctx.await('no more'));
       const target = { execution: id, name: 'no more' };
@@ -155,7 +155,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-6: a reminder that is due before its await is stored is started when it is',
+    name: 'W-6: a reminder that is due before its await is stored starts when the await is stored',
     async run(stage) {
       // The worker looks meanwhile, and finds nothing.
       const holdfast = stage.holdfastWith(({ park }) => ({
@@ -176,7 +176,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-6: reminders and escalations start pipelines while it is open, each once',
+    name: 'W-6: reminders and escalations start pipelines while the await is open, each once',
     async run(stage) {
       const notified: string[] = [];
       const remind = pipeline({

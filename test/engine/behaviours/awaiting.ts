@@ -48,7 +48,7 @@ export const AWAITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-1: an await is opened as it parks, and goes on with who answered what, and when',
+    name: 'W-1: an await opens as the execution parks, and its outcome has the answer, actor and time',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) =>
         ctx.await<{ readonly ok: boolean }>('approval', { request: { amount: 7 } }),
@@ -77,7 +77,7 @@ export const AWAITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-3: items are answered one by one, in any order, and come back in theirs',
+    name: 'W-3: items are answered one by one, in any order, and returned in their own order',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) =>
         ctx.await<string>('vote', { items: ['a', 'b', 'c'], assignee: ['ann', undefined, 'cy'] }),
@@ -107,7 +107,7 @@ export const AWAITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'an empty list is answered at once, and recorded',
+    name: 'an await of an empty list is answered at once, and recorded',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, async (ctx) => {
         const unserved = await ctx.await('nobody', { items: [] });
@@ -122,7 +122,7 @@ export const AWAITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-3: any-of goes on with the first, and a quorum with enough; the rest is closed',
+    name: 'W-3: any-of continues with the first answer, a quorum with enough; the rest is closed',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, async (ctx) => {
         const any = await ctx.await<string>('any', { items: [1, 2, 3], need: 'any' });
@@ -171,7 +171,7 @@ export const AWAITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-2: when all answers were there before, it does not wait for anybody',
+    name: 'W-2: if all answers came before, the execution does not wait',
     async run(stage) {
       const early = pipeline({ name: 'all early', run: (ctx) => ctx.await<number>('n') });
       const holdfast = stage.holdfast({ pipelines: [early] });
@@ -183,7 +183,7 @@ export const AWAITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'W-4: one answer wins; the same again is fine, and another is told who won',
+    name: 'W-4: one answer wins; repeating it is harmless, and another is refused with the winner',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) => ctx.await('one'));
       const target = { execution: id, name: 'one' };
@@ -198,7 +198,7 @@ export const AWAITING: readonly Behaviour[] = [
         assert.ok(refused.kind === 'refused' && refused.why === 'answer-conflict');
         assert.equal(refused.actor, `${winner}`);
       }
-      // As a sender would repeat it: whatever the order of its properties.
+      // A sender may repeat it with its properties in any order.
       const again = await holdfast.awaits.answer(target, { same: true, value: winner });
       assert.deepEqual(again, { kind: 'existing', settled: false });
       const outcome = await result();
@@ -225,7 +225,7 @@ export const AWAITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'awaits in sequence have occurrences of their own, also after a checkpoint',
+    name: 'awaits in sequence have their own occurrences, also after a checkpoint',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, async (ctx) => {
         const received = (ctx.restored as string[] | undefined) ?? [];

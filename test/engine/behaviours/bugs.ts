@@ -1,4 +1,4 @@
-// what code throws because it is wrong ends nothing.
+// a bug in the code ends no execution.
 
 import assert from 'node:assert/strict';
 import type { Context } from '../../../src/engine/context.ts';
@@ -8,7 +8,7 @@ import { type Behaviour, door, type Stage } from '../stage.ts';
 type Code = (ctx: Context) => Promise<unknown>;
 type Rule = NonNullable<PipelineOptions<unknown, unknown>['isBug']>;
 
-/** How an execution of that code is left: what holds it, or how it ended. */
+/** The state of an execution of that code: its hold, or its status. */
 async function leftBy(stage: Stage, run: Code, isBug?: Rule) {
   const holdfast = stage.holdfast();
   const code = pipeline({ name: 'mistaken', run, ...(isBug && { isBug }) });
@@ -45,13 +45,18 @@ const LEFT: readonly { readonly what: string; left: string; run: Code; isBug?: R
       }),
   },
   {
-    what: 'a TypeError of what a call was given',
+    what: 'a TypeError in the arguments of a call',
     left: 'failed',
     run: (ctx) => ctx.spawn(child, undefined),
   },
-  { what: 'a TypeError that is no bug by rule', left: 'failed', run: mistake, isBug: () => false },
   {
-    what: 'an error that is a bug by rule',
+    what: 'a TypeError that the rule does not count as a bug',
+    left: 'failed',
+    run: mistake,
+    isBug: () => false,
+  },
+  {
+    what: 'an error that the rule counts as a bug',
     left: 'blocked',
     run: () => Promise.reject(new RangeError('no such index')),
     isBug: (error) => error instanceof RangeError,
@@ -89,7 +94,7 @@ export const BUGS: readonly Behaviour[] = [
     },
   })),
   {
-    name: 'X-47: a bug undoes nothing and waits for steps that run; the right code goes on from there',
+    name: 'X-47: a bug compensates nothing and waits for running steps; the right code continues from there',
     async run(stage) {
       const gate = door();
       const done: string[] = [];
@@ -128,7 +133,7 @@ export const BUGS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-47: a blocked execution that is cancelled undoes its steps with the code that did them',
+    name: 'X-47: a blocked execution that is cancelled compensates its steps with the code that ran them',
     async run(stage) {
       const done: string[] = [];
       const { holdfast, id, left } = await leftBy(stage, async (ctx) => {

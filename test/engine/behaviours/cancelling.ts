@@ -5,7 +5,7 @@ import type { Behaviour } from '../stage.ts';
 
 export const CANCELLING: readonly Behaviour[] = [
   {
-    name: 'what is queued or waiting is cancelled at once',
+    name: 'a queued or waiting execution is cancelled at once',
     async run(stage) {
       const waiting = pipeline({ name: 'waiting', run: (ctx) => ctx.receive('never') });
       const holdfast = stage.holdfast();
@@ -25,7 +25,7 @@ export const CANCELLING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a running execution is told, its steps abort, and it ends as cancelled',
+    name: 'a cancel of a running execution aborts its steps, and it ends as cancelled',
     async run(stage) {
       let wasAborted = false;
       const working = pipeline({
@@ -100,7 +100,7 @@ export const CANCELLING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a listener of a signal that throws is told to the observer, and stops nothing',
+    name: 'an abort listener that throws is reported to the observer, and stops nothing',
     async run(stage) {
       const calls: string[] = [];
       const removed = (): void => void calls.push('removed');

@@ -18,12 +18,12 @@ const doubling = pipeline({
     }),
 });
 
-/** What anybody could make of the execution, the call and the time, which others may know. */
+/** An id that an outsider could derive from the execution, the call and the time. */
 const guessed = (lineage: string, call: string): string => derivedUuid(`${lineage}/0/${call}`);
 
 export const CHILDREN: readonly Behaviour[] = [
   {
-    name: 'X-13: the ids of children and reminders are known to nobody who could take them first',
+    name: 'X-13: the ids of children and reminders cannot be guessed and taken first',
     async run(stage) {
       const asking = pipeline({
         name: 'asking',
@@ -94,7 +94,7 @@ export const CHILDREN: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a fan-out of hundreds comes back in order, and wakes its parent a few times at most',
+    name: 'a fan-out of hundreds returns in order, and wakes its parent a few times at most',
     async run(stage) {
       const inputs = Array.from({ length: 500 }, (_, index) => index + 100);
       const parent = pipeline({
@@ -117,7 +117,7 @@ export const CHILDREN: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a parent that is recovered does not spawn its children again',
+    name: 'a recovered parent does not spawn its children again',
     async run(stage) {
       const parent = pipeline({
         name: 'parent',
@@ -140,7 +140,7 @@ export const CHILDREN: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-14: a child that continues as new tells its parent once, when the last of them ends',
+    name: 'X-14: a child that continues as new notifies its parent once, when the last execution ends',
     async run(stage) {
       const looping = pipeline({
         name: 'looping',
@@ -166,7 +166,7 @@ export const CHILDREN: readonly Behaviour[] = [
     },
   },
   {
-    name: 'children of different checkpoints are not taken for each other',
+    name: 'children of different checkpoints are not mixed up',
     async run(stage) {
       const parent = pipeline({
         name: 'parent',

@@ -32,7 +32,7 @@ export const CODE: readonly Behaviour[] = [
     },
   },
   {
-    name: 'continueAsNew goes on in a fresh execution, and result follows it',
+    name: 'continueAsNew continues in a fresh execution, and result follows it',
     async run(stage) {
       const loop = pipeline({
         name: 'loop',
@@ -49,14 +49,14 @@ export const CODE: readonly Behaviour[] = [
       assert.equal(n, 3);
       assert.notEqual(id, handle.id);
       assert.equal((await holdfast.read(id))?.lineage, id, 'its steps have keys of their own');
-      // The key belongs to the newest of the chain.
+      // The key belongs to the newest execution of the chain.
       const again = await holdfast.submit(loop, 1, { key: 'only' });
       assert.equal(again.existing, true);
       assert.equal(again.id, id);
     },
   },
   {
-    name: 'documents, progress and logs',
+    name: 'attachments, progress and log lines are stored',
     async run(stage) {
       const documented = pipeline({
         name: 'documented',
@@ -83,11 +83,11 @@ export const CODE: readonly Behaviour[] = [
       await holdfast.signal(handle.id, { name: 'go' });
       await handle.result();
       const logs = stage.reports.filter(({ kind }) => kind === 'log');
-      assert.equal(logs.length, 1, 'a log line is told once, however often the code runs');
+      assert.equal(logs.length, 1, 'a log line is reported once, however often the code runs');
     },
   },
   {
-    name: 'log lines are in the history, once, also where the code runs again',
+    name: 'log lines are in the history, once, also if the code runs again',
     async run(stage) {
       const logging = pipeline({
         name: 'logging',
@@ -119,7 +119,7 @@ export const CODE: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-7, X-53: a log line by itself is not written: it is no progress',
+    name: 'X-7, X-53: a log line alone is not written and does not count as progress',
     async run(stage) {
       const stuck = pipeline({
         name: 'stuck',
@@ -225,7 +225,7 @@ export const CODE: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a transaction is refused before it is begun when there is nothing to run or to call it',
+    name: 'a transaction with a wrong name or without a function is refused before it begins',
     async run(stage) {
       const wrong: readonly (readonly [unknown, unknown, RegExp])[] = [
         ['sql', null, /second argument must be a function; got null/],
@@ -248,7 +248,7 @@ export const CODE: readonly Behaviour[] = [
     },
   },
   {
-    name: 'every round of continueAsNew has idempotency keys of its own, and the same deadline',
+    name: 'every round of continueAsNew has its own idempotency keys, and the same deadline',
     async run(stage) {
       const keys: string[] = [];
       const rounds = pipeline({
@@ -272,7 +272,7 @@ export const CODE: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a synchronous codec is good for progress too',
+    name: 'a synchronous codec works for progress too',
     async run(stage) {
       const codec = aesCodec([{ id: 'k', key: new Uint8Array(32).fill(7) }]);
       const holdfast = stage.holdfast({ codec });
@@ -294,7 +294,7 @@ export const CODE: readonly Behaviour[] = [
     },
   },
   {
-    name: 'what can never work is refused before anything is written',
+    name: 'impossible arguments are refused before anything is written',
     async run(stage) {
       const holdfast = stage.holdfast();
       await assert.rejects(holdfast.result('01a1df57-e388-7033-a4ed-a184680e3465'), {
@@ -318,7 +318,7 @@ export const CODE: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a schema that changes what it lets pass is applied once',
+    name: 'a schema that changes its values is applied once',
     async run(stage) {
       const toNumber = {
         '~standard': {
@@ -341,7 +341,7 @@ export const CODE: readonly Behaviour[] = [
     },
   },
   {
-    name: 'an observer that fails later, and a pipeline that was not made by pipeline(), stop nothing',
+    name: 'an observer that throws later, and an object that pipeline() did not create, stop nothing',
     async run(stage) {
       const observer = { report: () => Promise.reject(new Error('not now')) as never };
       const holdfast = stage.holdfast({ observer });
@@ -354,7 +354,7 @@ export const CODE: readonly Behaviour[] = [
   },
 ];
 
-/** What both connections have in common is that they can do this, each in its own way. */
+/** Both connections can do this, each in its own way. */
 type Writer = {
   prepare(sql: string): { run(): unknown; get(): unknown };
   query(sql: string): Promise<{ rows: readonly { n: number }[] }>;

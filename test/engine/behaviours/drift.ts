@@ -7,7 +7,7 @@ type Code = (ctx: Context) => Promise<unknown>;
 
 let deploys = 0;
 
-/** Runs `before` to its wait, replaces the code by `after`, and answers with the execution's id. */
+/** Runs `before` until it waits, replaces the code by `after`, and returns the execution's id. */
 async function deploy(
   stage: Stage,
   before: Code,
@@ -42,7 +42,7 @@ const original: Code = async (ctx) => {
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 
-/** What the code waits for, and code that does not ask for that again: one wait each, of every kind. */
+/** Code that waits, and code that does not wait for the same again: one wait of every kind. */
 const OPEN: readonly { readonly what: string; readonly open: string; before: Code; after: Code }[] =
   [
     {
@@ -100,7 +100,7 @@ function refuse(): never {
 }
 
 const OPEN_CALLS: readonly Behaviour[] = OPEN.map(({ what, open, before, after }) => ({
-  name: `X-46: ${what} while the execution waits for it: it blocks`,
+  name: `X-46: the execution is blocked if ${what} while it waits`,
   async run(stage) {
     const changed = await deploy(stage, before, after);
     const holdfast = stage.holdfast();
@@ -117,15 +117,15 @@ const OPEN_CALLS: readonly Behaviour[] = OPEN.map(({ what, open, before, after }
   },
 }));
 
-/** Children of a recorded call that are others than the code asks for now. */
+/** Children of a recorded call that differ from the code's children now. */
 const CHILDREN: readonly { readonly what: string; readonly found: string; after: Code }[] = [
   {
-    what: 'is of another pipeline',
+    what: 'names another pipeline',
     found: 'children:pay#1 (2 of refund)',
     after: (ctx) => ctx.fanOut('refund', [1, 2], { name: 'pay' }),
   },
   {
-    what: 'is by a template',
+    what: 'uses a template',
     found: 'children:pay#1 (2 of template charge)',
     after: (ctx) => ctx.fanOut({ template: 'charge' }, [{}, {}], { name: 'pay' }),
   },
@@ -171,7 +171,7 @@ export const DRIFT: readonly Behaviour[] = [
   ...OPEN_CALLS,
   ...OTHER_CHILDREN,
   {
-    name: 'X-46: what was open beside a step that was cut off is no drift',
+    name: 'X-46: calls that were open beside an interrupted step are not drift',
     async run(stage) {
       const gate = door();
       let tries = 0;
@@ -204,7 +204,7 @@ export const DRIFT: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a renamed step blocks the execution and names both; the right code goes on',
+    name: 'a renamed step blocks the execution and names both; the right code continues',
     async run(stage) {
       const changed = await deploy(stage, original, async (ctx) => {
         await ctx.step('bill', () => 1);
@@ -224,7 +224,7 @@ export const DRIFT: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a removed step blocks it, also when the code fails early',
+    name: 'a removed step blocks the execution, also when the code fails early',
     async run(stage) {
       const removed = await deploy(stage, original, async () => 'too early');
       const holdfast = stage.holdfast();
@@ -240,7 +240,7 @@ export const DRIFT: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a step that was added after what is recorded is fine',
+    name: 'a step that was added after the recorded calls is not drift',
     async run(stage) {
       const added = await deploy(stage, original, async (ctx) => {
         await ctx.step('charge', () => 1);
@@ -252,7 +252,7 @@ export const DRIFT: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a checkpoint that was added before what is recorded blocks it: it would forget that',
+    name: 'a checkpoint that was added before recorded calls blocks the execution, since it would forget them',
     async run(stage) {
       const added = await deploy(stage, original, async (ctx) => {
         await ctx.checkpoint({});
@@ -272,7 +272,7 @@ export const DRIFT: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a step that was cut off beside one that is recorded is no drift, however late the code asks',
+    name: 'a step that was interrupted beside a recorded one is not drift, however late the code calls it',
     async run(stage) {
       const gate = door();
       let slow = 0;
@@ -285,7 +285,7 @@ export const DRIFT: readonly Behaviour[] = [
               if (slow === 1) await gate.passed;
               return 'slow';
             }),
-            // Longer than the grace after which the code is taken to have drifted.
+            // Longer than the grace after which the engine reports drift.
             new Promise((resolve) => setTimeout(resolve, 250)).then(() => ctx.step('b', () => 'b')),
           ]);
           return [first, second];
@@ -304,7 +304,7 @@ export const DRIFT: readonly Behaviour[] = [
     },
   },
   {
-    name: 'steps that changed places block it',
+    name: 'steps in another order block the execution',
     async run(stage) {
       const two: Code = async (ctx) => {
         await ctx.step('a', () => 1);
@@ -325,7 +325,7 @@ export const DRIFT: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a spawn that was refused and caught is no call, and no drift later',
+    name: 'a spawn that was refused and caught is not a call, and not drift later',
     async run(stage) {
       const code: Code = async (ctx) => {
         const refused = await ctx

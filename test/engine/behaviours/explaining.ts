@@ -1,4 +1,5 @@
-// One scenario for each answer of `explain`, through what people use. A code without one does not compile.
+// One scenario for each answer of `explain`, through the public API. A code without a scenario does
+// not compile.
 
 import assert from 'node:assert/strict';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
@@ -10,7 +11,7 @@ import { REFUSED_WORKERS } from './refused-workers.ts';
 
 interface Explained {
   readonly id: string;
-  /** Who is asked, when it is not anybody. */
+  /** The Holdfast that explains. Default: the one of the scenario. */
   readonly by?: Holdfast;
   readonly expected: RegExp;
   readonly advises?: RegExp;
@@ -52,7 +53,7 @@ const failing = pipeline({
   run: () => Promise.reject(new Error('no such order')),
 });
 
-/** Submitted, and waiting for whatever its code waits for. */
+/** Submitted, and parked at the first wait of its code. */
 async function parked(
   stage: Stage,
   holdfast: Holdfast,
@@ -127,7 +128,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await holdfast.releases.register({ pipeline: stuck, artifact: 'image', ...build });
     await holdfast.releases.activate('stuck', 'v1');
     let claims = 0;
-    // The first is answered; after that the loop hangs, and the heartbeat goes on.
+    // The first claim returns. After that the claim loop hangs while the heartbeat goes on.
     const hanging = stage.holdfastWith(({ claim }) => ({
       claim: (request) => {
         claims += 1;
@@ -139,7 +140,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     while (claims < 2) await pause(5);
     const { id } = await holdfast.submit(stuck, undefined);
     while ((await holdfast.explain(id))?.code !== 'workers-stuck') await pause(5);
-    // It could not be stopped.
+    // The hanging loop could not be stopped.
     worker.crash();
     return { id, expected: /are alive but not claiming: ann\.$/, advises: /^Check what/ };
   },
@@ -208,7 +209,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
   }),
   'waiting-for-message': async (stage, holdfast) => {
     const id = await parked(stage, holdfast, parent);
-    // As if the child had been lost: it is what no store does.
+    // The store hides the child, which no real store does.
     const by = stage.holdfastWith(() => ({ children: async () => [] }));
     return {
       id,
@@ -246,7 +247,7 @@ export const EXPLAINING: readonly Behaviour[] = [
   ...REFUSED_WORKERS,
   ...ofEachCode,
   {
-    name: 'explain: a child that is open is not what it waits for unless it says so',
+    name: 'explain: an execution does not wait for an open child unless the code waits for it',
     async run(stage) {
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [loose, receiving]);
@@ -262,7 +263,7 @@ export const EXPLAINING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'explain: who waits for a child that nobody can run is told which, and what to start',
+    name: 'explain: an execution that waits for a child without a worker names the child and the pipeline to start',
     async run(stage) {
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [parent, both, calling]);
@@ -288,7 +289,7 @@ export const EXPLAINING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'explain: who paused it and why is said of what ran at the time, and of the last time',
+    name: 'explain: a pause of a running execution is explained with its last actor and reason',
     async run(stage) {
       const holdfast = stage.holdfast();
       const { passed, open } = door();
@@ -315,7 +316,7 @@ export const EXPLAINING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'explain: what it waits for is found however often it was paused since',
+    name: 'explain: the awaited signal is found however often the execution was paused since',
     async run(stage) {
       const holdfast = stage.holdfast();
       const id = await parked(stage, holdfast, receiving);

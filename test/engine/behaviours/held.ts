@@ -1,4 +1,4 @@
-// Executions that are held, blocked or paused, and are cancelled all the same.
+// Executions that are paused or blocked, and are cancelled in that state.
 
 import assert from 'node:assert/strict';
 import type { Context } from '../../../src/engine/context.ts';
@@ -8,7 +8,7 @@ import { type Behaviour, door, type Stage } from '../stage.ts';
 
 type Code = (ctx: Context) => Promise<unknown>;
 
-/** Cancels whatever is about to be blocked, once: its owner has not heard of it by then. */
+/** Cancels an execution that is about to be blocked, once, before its owner learns of it. */
 function cancellingLate(stage: Stage): Holdfast {
   let isAsked = false;
   const holdfast: Holdfast = stage.holdfastWith((executions) => ({
@@ -24,7 +24,7 @@ function cancellingLate(stage: Stage): Holdfast {
   return holdfast;
 }
 
-/** Waits with `before`, and is woken by a worker that has `after`. */
+/** Waits with `before`, and is woken by a worker with `after`. */
 async function redeploy(
   stage: Stage,
   holdfast: Holdfast,
@@ -80,7 +80,7 @@ export const HELD: readonly Behaviour[] = [
         });
       };
       const holdfast = stage.holdfast();
-      // It would hear of the cancel with its next heartbeat.
+      // It would learn of the cancel with its next heartbeat.
       const first = await stage.worker(holdfast, [pipeline({ name, run: before })], {
         ttlMs: 60_000,
       });
@@ -94,7 +94,7 @@ export const HELD: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-2, Y-7: what drifts and is cancelled says that it cannot be undone, and is with the right code',
+    name: 'Y-2, Y-7: an execution that drifts and is cancelled cannot compensate, and does with the right code',
     async run(stage) {
       const log: string[] = [];
       const holdfast = cancellingLate(stage);
@@ -113,7 +113,7 @@ export const HELD: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-3: what was paused while it ran is undone when it is cancelled',
+    name: 'Y-3: an execution that was paused while it ran compensates when it is cancelled',
     async run(stage) {
       const log: string[] = [];
       const gate = door();
@@ -145,7 +145,7 @@ export const HELD: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-3: what is blocked since its history cannot be read is not ended when it is cancelled',
+    name: 'Y-3: a cancel does not end an execution that is blocked because its history cannot be read',
     async run(stage) {
       const log: string[] = [];
       let isBroken = false;

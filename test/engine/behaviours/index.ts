@@ -1,4 +1,4 @@
-// All behaviours, in the order in which they are tried.
+// All behaviours, in the order in which the suites run them.
 
 import type { Behaviour } from '../stage.ts';
 import { AROUND_CODE } from './around-code.ts';

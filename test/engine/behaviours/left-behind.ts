@@ -1,5 +1,5 @@
-// Answers of the store that come when their execution has left this process: nothing is timed then. A timer
-// would keep the process from ending, and call what is over.
+// Answers of the store that arrive after their execution has left this process. They must set no
+// timer, since it would keep the process alive and call ended code.
 
 import assert from 'node:assert/strict';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
@@ -8,10 +8,10 @@ import type { ExecutionStore } from '../../../src/store/contract/execution-store
 import { systemTimers, type Timers } from '../../../src/support/timer.ts';
 import { type Behaviour, type Stage, turns } from '../stage.ts';
 
-/** Longer than what a worker waits for, shorter than what is parked. */
+/** Longer than a worker's own waits, and shorter than the limit for parking. */
 const LONG_MS = 50_000;
 
-/** Knows which long waits were begun and neither ended nor cancelled. */
+/** Tracks long waits that have begun and have neither ended nor been cancelled. */
 function counted(): { readonly timers: Timers; readonly long: Set<object> } {
   const long = new Set<object>();
   const after: Timers['after'] = (ms, callback) => {
@@ -31,7 +31,7 @@ function counted(): { readonly timers: Timers; readonly long: Set<object> } {
 
 type Answering = (executions: ExecutionStore, leave: () => void) => Partial<ExecutionStore>;
 
-/** The worker crashes before an answer reaches it; then nothing long may be timed any more. */
+/** Crashes the worker before an answer reaches it. Afterwards no long timer may be left. */
 async function assertUntimed(
   stage: Stage,
   code: Pipeline<unknown, unknown>,
@@ -57,7 +57,7 @@ async function assertUntimed(
   assert.equal(long.size, 0);
 }
 
-/** Leaves before the answer to the write of such an event is known. */
+/** Leaves before the answer to the write of such an event arrives. */
 function beforeRecorded(kind: string): Answering {
   return (executions, leave) => ({
     record: async (request) => {
@@ -70,7 +70,7 @@ function beforeRecorded(kind: string): Answering {
 
 export const LEFT_BEHIND: readonly Behaviour[] = [
   {
-    name: 'no retry is timed in a run that is over',
+    name: 'a run that is over sets no timer for a retry',
     async run(stage) {
       const failing = pipeline({
         name: 'failing',
@@ -83,7 +83,7 @@ export const LEFT_BEHIND: readonly Behaviour[] = [
     },
   },
   {
-    name: 'no end of an await is timed in a run that is over',
+    name: 'a run that is over sets no timer for the end of an await',
     async run(stage) {
       const asking = pipeline({
         name: 'asking',
@@ -93,7 +93,7 @@ export const LEFT_BEHIND: readonly Behaviour[] = [
     },
   },
   {
-    name: 'no deadline is timed of an execution that has left before it began',
+    name: 'an execution that left before it began sets no timer for its deadline',
     async run(stage) {
       const plain = pipeline({ name: 'plain', run: () => 1 });
       await assertUntimed(stage, plain, (executions, leave) => ({
@@ -106,7 +106,7 @@ export const LEFT_BEHIND: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a worker that crashed leaves no timer behind',
+    name: 'a crashed worker leaves no timer behind',
     without: { 'over REST': 'requests to a coordinator are timed too' },
     async run(stage) {
       const { timers, long } = counted();

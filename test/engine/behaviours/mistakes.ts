@@ -1,5 +1,5 @@
-// Mistakes of ours: something throws where nothing should. It costs one execution a hold and a sentence,
-// never the worker, let alone the process.
+// Bugs of Holdfast: something throws where nothing should. It costs one execution a hold with a
+// reason, never the worker or the process.
 
 import assert from 'node:assert/strict';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
@@ -9,7 +9,7 @@ import { type Behaviour, door, type Stage } from '../stage.ts';
 
 const LONG_MS = 50_000;
 
-/** A clock that cannot be read once, by what a timer calls that `isBroken` chooses. */
+/** A clock that throws once, for a caller that `isBroken` selects. */
 function breaking(isBroken: (ms: number) => boolean): { clock: Clock; timers: Timers } {
   let isReadable = true;
   let failures = 0;
@@ -33,7 +33,7 @@ function breaking(isBroken: (ms: number) => boolean): { clock: Clock; timers: Ti
     },
     timers: {
       ...systemTimers,
-      // Long waits are cut short, as the platform would.
+      // Shortens long waits, as the platform does.
       after: (ms, callback) => systemTimers.after(ms > LONG_MS ? 30 : ms, guarded(ms, callback)),
       soon: (callback) => systemTimers.soon(guarded(0, callback)),
     },
@@ -59,7 +59,7 @@ async function assertBlocked(
 
 export const MISTAKES: readonly Behaviour[] = [
   {
-    name: 'a mistake of ours when an execution is to be parked blocks it, and nothing else',
+    name: 'a bug of Holdfast while it parks an execution blocks only that execution',
     async run(stage) {
       const sleepy = pipeline({
         name: 'sleepy',
@@ -72,7 +72,7 @@ export const MISTAKES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a mistake of ours when a sleep is over blocks the execution, and nothing else',
+    name: 'a bug of Holdfast at the end of a sleep blocks only that execution',
     async run(stage) {
       const sleepy = pipeline({
         name: 'sleepy',
@@ -85,7 +85,7 @@ export const MISTAKES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a mistake of ours when a step is to be tried again blocks the execution, and nothing else',
+    name: 'a bug of Holdfast before a retry blocks only that execution',
     async run(stage) {
       let tries = 0;
       const flaky = pipeline({
@@ -105,7 +105,7 @@ export const MISTAKES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a mistake of ours when a deadline may have passed blocks the execution, and nothing else',
+    name: 'a bug of Holdfast at a deadline blocks only that execution',
     async run(stage) {
       const gate = door();
       let isFirst = true;
@@ -124,7 +124,7 @@ export const MISTAKES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'whatever a store throws when it is asked for work, the worker goes on',
+    name: 'the worker goes on, whatever a store throws at a claim',
     async run(stage) {
       const revoked = Proxy.revocable({}, {});
       revoked.revoke();

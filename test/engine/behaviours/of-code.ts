@@ -1,4 +1,4 @@
-// What the code of a pipeline can rely on.
+// The promises that pipeline code can rely on.
 
 import type { Behaviour } from '../stage.ts';
 import { ARRIVALS } from './arrivals.ts';

@@ -32,7 +32,7 @@ class Rows extends Array<number> {
   command = 'select';
 }
 
-/** What JSON has nothing for. */
+/** Values that JSON cannot express. */
 const BEYOND_JSON = {
   at: new Date(86_400_000),
   never: new Date(Number.NaN),
@@ -51,7 +51,7 @@ const BEYOND_JSON = {
   ['__proto__']: 7,
 };
 
-/** What JSON leaves out or rounds off. */
+/** Values that JSON drops or rounds. */
 const LESSENED: readonly (() => unknown)[] = [
   () => ({ kept: 1, gone: undefined, deep: [{ gone: undefined }] }),
   () => -0,
@@ -61,7 +61,7 @@ const LESSENED: readonly (() => unknown)[] = [
   () => [Rows.from([1, 2])],
 ];
 
-/** What the code is given each time it runs. */
+/** The values that the code gets each time it runs. */
 function remembering(run: (ctx: Context, make: () => unknown) => Promise<unknown>) {
   const seen: unknown[][] = [];
   const code = pipeline({
@@ -101,7 +101,7 @@ async function sameInReplay(
 
 export const PAYLOADS: readonly Behaviour[] = [
   {
-    name: 'the code is given the same by a step as by its replay, whatever JSON leaves out of it',
+    name: 'a step returns the same value to the code as its replay, whatever JSON leaves out',
     async run(stage) {
       await sameInReplay(stage, {}, (ctx, make) => ctx.step('make', make));
       const codec = aesCodec([{ id: 'k', key: new Uint8Array(32).fill(3) }]);
@@ -109,14 +109,14 @@ export const PAYLOADS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'the code is given the same by a transaction as by its replay',
+    name: 'a transaction returns the same value to the code as its replay',
     async run(stage) {
       // Synchronous, as SQLite needs it.
       await sameInReplay(stage, {}, (ctx, make) => ctx.transaction('make', make));
     },
   },
   {
-    name: 'X-48: what JSON has nothing for comes back as it was: of a step, inputs, signals, children and checkpoints',
+    name: 'X-48: values beyond JSON are read back unchanged from steps, inputs, signals, children and checkpoints',
     async run(stage) {
       const codec = aesCodec([{ id: 'k', key: new Uint8Array(32).fill(3) }]);
       for (const options of [{}, { codec }, { payloads: { inlineBytesMax: 256 } }]) {
@@ -158,7 +158,7 @@ export const PAYLOADS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'what cannot be stored is refused with the path to it',
+    name: 'a value that cannot be stored is refused with its path',
     async run(stage) {
       const holdfast = stage.holdfast();
       for (const [value, path] of [
@@ -179,7 +179,7 @@ export const PAYLOADS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'large values are kept apart and come back whole; too large ones are refused',
+    name: 'large values are kept apart and read back whole; too large ones are refused',
     async run(stage) {
       const holdfast = stage.holdfast({ payloads: { inlineBytesMax: 1_000, bytesMax: 200_000 } });
       const worker = await stage.worker(holdfast, [echo]);
@@ -199,7 +199,7 @@ export const PAYLOADS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a codec keeps values from those who read the store; keys rotate',
+    name: 'a codec hides values from readers of the store, and its keys rotate',
     async run(stage) {
       const old = { id: '2026-10', key: new Uint8Array(32).fill(1) };
       const fresh = { id: '2026-11', key: new Uint8Array(32).fill(2) };
@@ -225,7 +225,7 @@ export const PAYLOADS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'attachments go through the codec too; keys rotate, and what was plain before stays readable',
+    name: 'attachments go through the codec too; keys rotate, and earlier plain ones stay readable',
     async run(stage) {
       const old = { id: '2026-10', key: new Uint8Array(32).fill(1) };
       const fresh = { id: '2026-11', key: new Uint8Array(32).fill(2) };
@@ -260,7 +260,7 @@ export const PAYLOADS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a codec that answers with something else never has a value stored as it is',
+    name: 'if a codec returns a wrong result, the value is never stored in the clear',
     async run(stage) {
       const works = aesCodec([{ id: 'k', key: new Uint8Array(32).fill(4) }]);
       const answers: readonly unknown[] = [
@@ -275,7 +275,7 @@ export const PAYLOADS: readonly Behaviour[] = [
         }
       }
       assert.deepEqual((await stage.holdfast().list()).items, []);
-      // What is no promise of ours is waited for all the same.
+      // The engine also awaits promises that are not its own.
       const encoded = await works.encode(Buffer.from('"tulip"'));
       // biome-ignore lint/suspicious/noThenProperty: that is what is tried
       const thenable = { then: (resolve: (value: unknown) => void) => resolve(encoded) };
@@ -286,7 +286,7 @@ export const PAYLOADS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'undefined, null and empty values come back as they were',
+    name: 'undefined, null and empty values are read back unchanged',
     async run(stage) {
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [echo]);

@@ -4,7 +4,7 @@ import { type Behaviour, door, pause } from '../stage.ts';
 
 export const QUEUEING: readonly Behaviour[] = [
   {
-    name: 'same key and same intent is the same execution, another intent is refused',
+    name: 'a submit with the same key and intent returns the same execution, another intent is refused',
     async run(stage) {
       const keyed = pipeline<{ readonly n: number }, number>({
         name: 'keyed',
@@ -12,7 +12,7 @@ export const QUEUEING: readonly Behaviour[] = [
       });
       const holdfast = stage.holdfast();
       const first = await holdfast.submit(keyed, { n: 1 }, { key: 'order-1', tags: ['a'] });
-      // However the properties were ordered.
+      // The order of properties does not matter.
       const again = await holdfast.submit(keyed, { n: 1 }, { tags: ['a'], key: 'order-1' });
       assert.deepEqual([first.existing, again.existing, again.id], [false, true, first.id]);
       await assert.rejects(holdfast.submit(keyed, { n: 2 }, { key: 'order-1', tags: ['a'] }), {
@@ -32,7 +32,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a concurrency key runs its executions so many at a time, in their order',
+    name: 'a concurrency key limits how many of its executions run at once, in their order',
     async run(stage) {
       const order: number[] = [];
       let running = 0;
@@ -62,7 +62,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a delayed execution is not started before its time',
+    name: 'a delayed execution does not start before its time',
     async run(stage) {
       const delayed = pipeline({ name: 'delayed', run: () => 'started' });
       const holdfast = stage.holdfast();
@@ -75,7 +75,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'lists by status, pipeline, tag and attribute, page by page',
+    name: 'lists filter by status, pipeline, tag and attribute, page by page',
     async run(stage) {
       const done = pipeline({ name: 'done', run: () => 1 });
       const holdfast = stage.holdfast();
@@ -139,7 +139,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'interactive goes first and batch is not starved',
+    name: 'interactive executions go first, and batch is not starved',
     async run(stage) {
       const order: string[] = [];
       const noted = pipeline({
@@ -186,7 +186,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'the code of no more executions runs at once than there are slots',
+    name: 'a worker never runs the code of more executions at once than it has slots',
     async run(stage) {
       let atOnce = 0;
       let most = 0;
@@ -213,7 +213,7 @@ export const QUEUEING: readonly Behaviour[] = [
     async run(stage) {
       const quick = pipeline({ name: 'quick', run: (ctx, n: number) => ctx.step('s', () => n) });
       const holdfast = stage.holdfast();
-      // So long that a single poll would be longer than the test may take.
+      // So long that one poll would exceed the test's time.
       await stage.worker(holdfast, [quick], { concurrency: 1, pollMs: 60_000 });
       for (let n = 0; n < 12; n += 1) {
         const handle = await holdfast.submit(quick, n);
@@ -241,7 +241,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'other inputs under the same key are told apart, however alike',
+    name: 'different inputs under one key are a conflict, however alike',
     async run(stage) {
       const holdfast = stage.holdfast();
       const values = [{}, [], null, undefined, { a: 1 }, [['a', 1]], ['a', 1]];

@@ -4,7 +4,7 @@ import { type Behaviour, door } from '../stage.ts';
 
 export const RECOVERY: readonly Behaviour[] = [
   {
-    name: 'another worker goes on from what was recorded, under a higher fence',
+    name: 'another worker continues after the last recorded step, under a higher fence',
     async run(stage) {
       const ran: string[] = [];
       const fences: number[] = [];
@@ -31,21 +31,21 @@ export const RECOVERY: readonly Behaviour[] = [
       await handle.result();
       assert.deepEqual(ran, ['one', 'two', 'two', 'three']);
       assert.ok((fences[2] ?? 0) > (fences[1] ?? 0));
-      // The step of the dead worker ends now; what it says is not heard.
+      // The dead worker's step ends now, and its result is ignored.
       gate.open();
       const events = await holdfast.history(handle.id);
       const again = events.find(({ kind, name }) => kind === 'step-completed' && name === 'two');
       assert.match(
         again?.body ?? '',
         /"again":true/,
-        'history says that the step may have run twice',
+        'history marks that the step may have run twice',
       );
       assert.equal(events.filter(({ kind }) => kind === 'completed').length, 1);
       await second.stop();
     },
   },
   {
-    name: 'a worker that stops yields its work, which moves at once',
+    name: 'a worker that stops yields its executions, which another takes over at once',
     async run(stage) {
       const gate = door();
       let begun = 0;
@@ -75,7 +75,7 @@ export const RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a step that does not stop in time is left behind, and what it says is refused',
+    name: 'a step that does not stop in time is left behind, and its result is refused',
     async run(stage) {
       const gate = door();
       let begun = 0;
@@ -103,7 +103,7 @@ export const RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-57: an execution that kills whoever runs it is quarantined',
+    name: 'X-57: an execution that kills every worker is quarantined',
     async run(stage) {
       let begun = 0;
       const poison = pipeline({
@@ -127,7 +127,7 @@ export const RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'checkpoint policies save commits and say what may run twice',
+    name: 'checkpoint policies save commits, and their steps may run twice',
     async run(stage) {
       const ran: number[] = [];
       const gate = door();
@@ -153,12 +153,12 @@ export const RECOVERY: readonly Behaviour[] = [
       gate.open();
       await stage.worker(holdfast, [soft]);
       await handle.result();
-      // Four were recorded together; five and six were not.
+      // Four steps were recorded together; five and six were not.
       assert.deepEqual(ran, [1, 2, 3, 4, 5, 6, 5, 6]);
     },
   },
   {
-    name: 'a checkpoint of the code replaces what came before it',
+    name: 'a checkpoint of the code replaces the history before it',
     async run(stage) {
       const ran: string[] = [];
       const gate = door();
@@ -202,7 +202,7 @@ export const RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'all steps that ran side by side when their owner was lost are marked',
+    name: 'all concurrent steps are marked when their owner was lost',
     async run(stage) {
       const gate = door();
       let begun = 0;
@@ -234,7 +234,7 @@ export const RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a step that was left behind by a stop is marked when it runs again',
+    name: 'a step that a stop left behind is marked when it runs again',
     async run(stage) {
       const gate = door();
       let begun = 0;

@@ -1,5 +1,5 @@
-// Writes that are refused, or fail, for reasons that the engine cannot know: no execution is left running by
-// nobody; it moves, or people see why not.
+// Writes that fail for reasons that the engine cannot know. No execution stays running without an
+// owner: it continues, or an operator sees the reason.
 
 import assert from 'node:assert/strict';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
@@ -17,7 +17,7 @@ const waiting = pipeline({
   },
 });
 
-/** Something else writes under the same claim, once, just before this verb does. */
+/** Another writer uses the same claim once, just before this verb. */
 function intruded(stage: Stage, verb: 'record' | 'park' | 'finish'): Holdfast {
   let isDone = false;
   const intrude = async (executions: ExecutionStore, request: OwnerWrite): Promise<void> => {
@@ -46,14 +46,14 @@ async function whyBlocked(stage: Stage, holdfast: Holdfast, id: string): Promise
 export const REFUSALS: readonly Behaviour[] = [
   ...(['record', 'park', 'finish'] as const).map(
     (verb): Behaviour => ({
-      name: `X-4: an execution whose history has an event that its worker does not know is blocked (${verb})`,
+      name: `X-4: an execution is blocked if its history has an event of another writer (${verb})`,
       async run(stage) {
         const holdfast = intruded(stage, verb);
         const worker = await stage.worker(holdfast, [waiting]);
         const { id, result } = await holdfast.submit(waiting, undefined);
         await holdfast.signal(id, { name: verb === 'park' ? 'not yet' : 'go' });
         assert.match(await whyBlocked(stage, holdfast, id), /history.*another event at \d+/);
-        // What is stored can be seen before its owner has been told.
+        // The stored event is visible before its owner gets the answer.
         while (!stage.reports.some(({ kind }) => kind === 'blocked')) await turns();
         if (verb === 'park') await holdfast.signal(id, { name: 'go' });
         await holdfast.resume(id);
@@ -63,7 +63,7 @@ export const REFUSALS: readonly Behaviour[] = [
     }),
   ),
   {
-    name: 'an execution that can neither be recorded nor ended is blocked as soon as that can be stored',
+    name: 'an execution that can be neither recorded nor ended is blocked as soon as that can be stored',
     async run(stage) {
       let failures = 3;
       const rejected = async (): Promise<never> => {
@@ -86,7 +86,7 @@ export const REFUSALS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'an execution whose history makes no sense is blocked',
+    name: 'an execution with an unreadable history is blocked',
     async run(stage) {
       let isBroken = false;
       const holdfast = stage.holdfastWith((executions) => ({
@@ -110,7 +110,7 @@ export const REFUSALS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-3: what is blocked because of its history can still be undone',
+    name: 'Y-3: an execution that its history blocks can still compensate',
     async run(stage) {
       const undone: string[] = [];
       const saga = pipeline({

@@ -1,4 +1,5 @@
-// Workers that are not what they say, and executions that no worker will take: whoever looks is told what to do.
+// Workers with a wrong release, and executions that no worker takes. Warnings and explain name the
+// fix.
 
 import assert from 'node:assert/strict';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
@@ -25,7 +26,7 @@ async function register(holdfast: Holdfast, of: Code, name: string): Promise<voi
 
 export const REFUSED_WORKERS: readonly Behaviour[] = [
   {
-    name: 'RE-9: a worker that is not the release it says warns once, and explain names it and where else to go',
+    name: 'RE-9: a worker that announces a wrong release warns once, and explain names it and the fix',
     async run(stage) {
       const holdfast = stage.holdfast();
       const own = code('pretended');
@@ -43,7 +44,7 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       while (warnings.length === 0) await pause(5);
       const announced = async () => (await holdfast.releases.workers())[0];
       const first = (await announced())?.provedAt ?? 0;
-      // It has said so again since.
+      // The worker has announced itself again since.
       while (((await announced())?.provedAt ?? 0) <= first + 20) await pause(5);
       process.off('warning', onWarning);
       assert.equal(warnings.length, 1);
@@ -90,7 +91,7 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-8: explain proposes no release from before the one that began it, and first one that workers have',
+    name: 'RE-8: explain proposes no release older than the one that began it, and prefers one with workers',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [own, renamed] = [code('renewed'), code('renewed', 'renamed')];
@@ -119,7 +120,7 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-4: what is deactivated pins nothing any more, and can be rolled back to',
+    name: 'RE-4: a deactivated release pins no new execution, and a roll-back returns to it',
     async run(stage) {
       const holdfast = stage.holdfast();
       const own = code('let go');

@@ -8,7 +8,7 @@ type Code = Pipeline<unknown, unknown>;
 
 let pipelines = 0;
 
-/** A pipeline whose name nobody else has, in as many builds as there are. */
+/** A pipeline with a unique name, in as many builds as given. */
 function builds(
   ...codes: readonly ((ctx: Context, input: unknown) => Promise<unknown>)[]
 ): readonly Code[] {
@@ -57,7 +57,7 @@ const OPEN = {
 
 export const RELEASING: readonly Behaviour[] = [
   {
-    name: 'while a new release takes over, what is open ends on the old one; then that can be retired',
+    name: 'while a new release takes over, open executions end on the old one, which can then be retired',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [v1, v2] = builds(waiting('old'), waiting('new', 'other'));
@@ -96,7 +96,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-10, RE-7: a preflight names the execution that would break and the step; it is not activated unless forced',
+    name: 'RE-10, RE-7: a preflight names the execution and step that would break, and activation needs force',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [v1, v2, v3] = builds(waiting('a'), waiting('b', 'renamed'), waiting('c'));
@@ -123,11 +123,11 @@ export const RELEASING: readonly Behaviour[] = [
       const refused = await holdfast.releases.activate(v1.name, 'v2');
       assert(refused.kind === 'refused' && refused.why === 'release-breaks');
       assert.match(refused.breaks.join(' '), /2 of 2 .*step:first#1/);
-      // A look at one of them is no word about the other.
+      // A preflight of one of them does not cover the other.
       const some = await holdfast.releases.preflight(v1.name, 'v2', { sample: 1 });
       assert(some.kind === 'replayed' && some.brokenCount === 2 && some.replayed === 2);
       await assert.rejects(holdfast.releases.preflight(v1.name, 'v2', { sample: 0 }), /sample/);
-      // It was only looked at.
+      // The preflight changed nothing.
       assert.deepEqual(await holdfast.history(id), before);
       const fine = await holdfast.releases.preflight(v1.name, 'v3', { sample: 1 });
       assert(fine.kind === 'replayed');
@@ -142,7 +142,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   ...Object.entries(OPEN).map(([open, asking]) => ({
-    name: `RE-10: code that does not ask for ${open} would break, although it is still open`,
+    name: `RE-10: code that does not wait for ${open} would break, although it is still open`,
     async run(stage: Stage) {
       const holdfast = stage.holdfast();
       const [v1, v2] = builds(asking, async (ctx) => ctx.receive('go'));
@@ -159,7 +159,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   })),
   {
-    name: 'a preflight without a worker of that release says so, and of a release that is not there too',
+    name: 'a preflight of an unknown release, or of one without a worker, is refused',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [v1] = builds(waiting('a'));
@@ -175,7 +175,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a repinned execution goes on with the other release, whose code fits its history',
+    name: 'a repinned execution continues with the other release, whose code fits its history',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [v1, v2] = builds(waiting('old'), waiting('new'));
@@ -195,7 +195,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-8, RE-17: a repin to code that would break is refused with the place, and so is an unchecked one, unless forced',
+    name: 'RE-8, RE-17: a repin to code that would break, or was not checked, is refused unless forced',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [v1, v2] = builds(waiting('old'), waiting('new', 'renamed'));
@@ -221,7 +221,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a worker with other bytes than its release says so, and gets nothing that is pinned',
+    name: 'a worker whose digest differs from its release reports it and gets no pinned execution',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [v1] = builds(waiting('a'));
@@ -234,7 +234,7 @@ export const RELEASING: readonly Behaviour[] = [
         stage.reports.some((each) => each.kind === 'trouble' && /another digest/.test(each.cause));
       while (!isReported()) await pause(5);
       assert.equal((await holdfast.read(id))?.status, 'queued');
-      // It is not asked about other executions either.
+      // Such a worker does not run preflights for other executions either.
       await register(holdfast, v1, 'v2');
       await stage.worker(stage.holdfast(), [v1], { release: { ...release, name: 'v2' } });
       const found = await holdfast.releases.preflight(v1.name, 'v2', { waitMs: 300 });
@@ -244,7 +244,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-11: a worker that looks seldom says all the same that it takes work',
+    name: 'RE-11: a worker that polls rarely still announces that it takes work',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [v1] = builds(waiting('a'));
@@ -264,7 +264,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-12: a submit that nobody could take is refused where that was asked for, and waits otherwise',
+    name: 'RE-12: a submit without a live worker is refused if the caller wants that, and waits otherwise',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [v1] = builds(waiting('a'));
@@ -281,7 +281,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-12: a worker without a release is one that could take what is pinned to nothing',
+    name: 'RE-12: a worker without a release counts as a worker for unpinned executions',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [plain] = builds(waiting('a'));
@@ -302,7 +302,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-13: code that was changed is adopted: what fits is repinned, what does not fit stays with a reason',
+    name: 'RE-13: adopting changed code repins executions that fit, and the others stay with a reason',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [first, second] = builds(waiting('old'), waiting('new', 'renamed'));
@@ -326,7 +326,7 @@ export const RELEASING: readonly Behaviour[] = [
       await stage.worker(holdfast, [second], { release: next.release });
       await holdfast.signal(fresh.id, { name: 'go' });
       assert.equal(await fresh.result(), 'new');
-      // The old code again: what was left behind goes on.
+      // The old code again: the executions left behind continue.
       const back = await holdfast.releases.adopt([first], { source: 'one', actor: 'dev' });
       assert.equal(back.release.name, old.release.name);
       await stage.worker(holdfast, [first], { release: back.release });
@@ -335,12 +335,12 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-13: what is submitted while code is adopted is not left with a release that nobody has',
+    name: 'RE-13: an execution submitted while code is adopted is not left with a release without workers',
     async run(stage) {
       const holdfast = stage.holdfast();
       let late: Promise<Handle<unknown>> | undefined;
       const [first, second] = builds(waiting('old'), async (ctx) => {
-        // It is replayed now.
+        // The preflight replays it now.
         late ??= holdfast.submit(second?.name ?? '', undefined);
         return waiting('new')(ctx);
       });
@@ -354,7 +354,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-5: what continues as new goes on in the release that is active then, so that the old one drains',
+    name: 'RE-5: a successor is pinned to the active release, so that the old one drains',
     async run(stage) {
       const holdfast = stage.holdfast();
       const turning = (build: string) => async (ctx: Context, input: unknown) => {
@@ -370,7 +370,7 @@ export const RELEASING: readonly Behaviour[] = [
       const { id, result } = await parked(stage, holdfast, v1);
       await activate(holdfast, v2, 'v2');
       await workerOf(stage, v2, 'v2');
-      // What it does not receive goes on with it.
+      // Messages that it does not receive go to the successor.
       for (let round = 1; round <= 3; round += 1) await holdfast.signal(id, { name: 'go' });
       assert.deepEqual(await result(), ['v1', 'v2', 'v2']);
       const [old] = (await holdfast.releases.list(v1.name)).filter(({ name }) => name === 'v1');

@@ -33,13 +33,13 @@ export const REMOTE_STEPS: readonly Behaviour[] = [
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [caller]);
       const handle = await holdfast.submit(caller, { numbers: [1, 2] });
-      // Nobody hosts it yet: the caller waits, and somebody comes.
+      // No worker hosts it yet. The caller waits until one starts.
       await stage.worker(stage.holdfast(), [hosted]);
       assert.equal(await handle.result(), 8);
     },
   },
   {
-    name: 'a remote step that fails for good fails as a step does, with its category and code',
+    name: 'a remote step that fails for good fails like a step, with its category and code',
     async run(stage) {
       const catches = pipeline({
         name: 'catches',
@@ -56,7 +56,7 @@ export const REMOTE_STEPS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'calls of a remote step beside each other are answered each with its own result, in replays too',
+    name: 'concurrent calls of a remote step each get their own result, in replays too',
     async run(stage) {
       let runs = 0;
       const beside = pipeline({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import type { Behaviour } from '../stage.ts';
 
-/** Doubles, then adds one, unless that is broken. */
+/** Doubles, then adds one, unless that step is broken. */
 function adder(log: string[], isBroken: () => boolean) {
   return pipeline<number, number>({
     name: 'adder',
@@ -24,7 +24,7 @@ function adder(log: string[], isBroken: () => boolean) {
   });
 }
 
-/** Three pages, each forgotten with a checkpoint; the third is broken. */
+/** Three pages, each followed by a checkpoint; the third is broken. */
 function pager(log: string[], isBroken: () => boolean) {
   return pipeline<undefined, number>({
     name: 'pager',
@@ -45,7 +45,7 @@ function pager(log: string[], isBroken: () => boolean) {
 
 export const REPAIRING: readonly Behaviour[] = [
   {
-    name: 'Y-20, Y-25: a re-drive goes on behind the last checkpoint, whatever its calls were called before',
+    name: 'Y-20, Y-25: a re-drive continues after the last checkpoint, whatever the names of earlier calls',
     async run(stage) {
       const log: string[] = [];
       let isBroken = true;
@@ -66,7 +66,7 @@ export const REPAIRING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-10: what fails leaves a dead letter that says which step, why and after how many attempts',
+    name: 'Y-10: a failed execution leaves a dead letter with its step, reason and attempts',
     async run(stage) {
       const failing = adder([], () => true);
       const holdfast = stage.holdfast();
@@ -92,7 +92,7 @@ export const REPAIRING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-20: a re-drive reuses what was finished, with the same idempotency keys and fresh budgets',
+    name: 'Y-20: a re-drive reuses finished steps, with the same idempotency keys and fresh budgets',
     async run(stage) {
       const log: string[] = [];
       let isBroken = true;
@@ -122,7 +122,7 @@ export const REPAIRING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-20, Y-24: from a chosen step it does again what comes after it',
+    name: 'Y-20, Y-24: a re-drive from a chosen step repeats that step and the later ones',
     async run(stage) {
       const log: string[] = [];
       let isBroken = true;
@@ -148,7 +148,7 @@ export const REPAIRING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-21: one open re-drive at a time; an execution that has not ended cannot be re-driven',
+    name: 'Y-21: an execution has one open re-drive at a time, and needs to have ended',
     async run(stage) {
       const failing = pipeline<undefined, unknown>({
         name: 'failing',
@@ -177,7 +177,7 @@ export const REPAIRING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a bulk re-drive is a job: dry run first, one outcome for each, counted; repeated by key it is the same',
+    name: 'a bulk re-drive is a job with a dry run, an outcome per item and counts; its key makes it repeatable',
     async run(stage) {
       let isBroken = true;
       const failing = adder([], () => isBroken);

@@ -9,7 +9,7 @@ type Code = Pipeline<unknown, unknown>;
 
 let pipelines = 0;
 
-/** Two builds that differ in what they call their first step when they are asked to. */
+/** Two builds that name their first step differently on request. */
 function builds(): { readonly v1: Code; readonly v2: Code } {
   pipelines += 1;
   const name = `repinned by many ${pipelines}`;
@@ -39,7 +39,7 @@ function workerOf(stage: Stage, code: Code, name: string) {
   return stage.worker(stage.holdfast(), [code], { release: buildOf(name), probeMs: 50 });
 }
 
-/** So many wait on v1; v2 is registered. */
+/** As many executions as `inputs` wait on v1; v2 is registered. */
 async function opened(stage: Stage, inputs: readonly unknown[]) {
   const holdfast = stage.holdfast();
   const { v1, v2 } = builds();
@@ -70,7 +70,7 @@ async function bothSignals(holdfast: Holdfast, id: ExecutionId): Promise<void> {
 
 export const REPINNING_MANY: readonly Behaviour[] = [
   {
-    name: 'RE-8, Y-23, RE-18: all that is pinned to a release is repinned in pages, except what would break; each has an outcome',
+    name: 'RE-8, Y-23, RE-18: a bulk repin goes in pages, skips executions that would break, and stores each outcome',
     async run(stage) {
       const inputs = Array.from({ length: 130 }, (_, n) => (n % 40 === 7 ? 'breaks' : n));
       const { holdfast, v2, ids, filter } = await opened(stage, inputs);
@@ -105,7 +105,7 @@ export const REPINNING_MANY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'J-1: a bulk repin is one record of the audit, a dry run none',
+    name: 'J-1: a bulk repin leaves one audit record, a dry run leaves none',
     async run(stage) {
       const { holdfast, v2, filter } = await opened(stage, [1, 2]);
       await workerOf(stage, v2, 'v2');
@@ -127,7 +127,7 @@ export const REPINNING_MANY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-8, RE-18: while nobody has the release the job waits, holds no worker, and says for whom; then it goes on',
+    name: 'RE-8, RE-18: without a worker of the release the job waits, holds no worker and names the release; then it continues',
     async run(stage) {
       const { holdfast, v1, v2, ids, filter } = await opened(stage, [1, 2, 3]);
       const job = await holdfast.bulk.repin({ filter, to: 'v2', actor: 'olga' });
@@ -141,7 +141,7 @@ export const REPINNING_MANY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-8, RE-18: a job skips what went on, ended or was repinned after its look; another job takes the rest',
+    name: 'RE-8, RE-18: a job skips executions that moved on, ended or were repinned after its check; another job takes the rest',
     async run(stage) {
       const { holdfast, v1, v2, ids, filter } = await opened(stage, [1, 2, 3, 4]);
       const [idle, onward, over, elsewhere] = ids;
@@ -175,7 +175,7 @@ export const REPINNING_MANY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-8: a bulk repin to what is not there, is retired, or is where they are is refused, and no job is made',
+    name: 'RE-8: a bulk repin to a missing, retired or current release is refused, and no job starts',
     async run(stage) {
       const { holdfast, v1, filter } = await opened(stage, []);
       await register(holdfast, v1, 'old');

@@ -7,7 +7,7 @@ const QUICK = { initialMs: 1, maxMs: 2 } as const;
 
 export const RETRIES: readonly Behaviour[] = [
   {
-    name: 'tries a failed step again and records each failure',
+    name: 'a failed step is tried again, and each failure is recorded',
     async run(stage) {
       let tries = 0;
       const flaky = pipeline({
@@ -34,7 +34,7 @@ export const RETRIES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'gives up after its attempts; the code may catch that and go on',
+    name: 'a step gives up after its attempts, and the code may catch that and continue',
     async run(stage) {
       let tries = 0;
       const careful = pipeline({
@@ -65,7 +65,7 @@ export const RETRIES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'what is permanent is not tried again, by category or by rule',
+    name: 'a permanent failure is not tried again, by category or by rule',
     async run(stage) {
       const counts = { category: 0, rule: 0 };
       const strict = pipeline({
@@ -97,7 +97,7 @@ export const RETRIES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a denial burns no attempt',
+    name: 'a denial costs no attempt',
     async run(stage) {
       let tries = 0;
       const denied = pipeline({
@@ -120,7 +120,7 @@ export const RETRIES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'an attempt that takes too long is given up, told so, and tried again',
+    name: 'an attempt that takes too long is aborted and tried again',
     async run(stage) {
       let tries = 0;
       let wasAborted = false;
@@ -150,7 +150,7 @@ export const RETRIES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'budgets survive a crash',
+    name: 'retry budgets survive a crash',
     async run(stage) {
       let tries = 0;
       const budget = pipeline({

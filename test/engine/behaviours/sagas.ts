@@ -4,7 +4,7 @@ import { pipeline } from '../../../src/engine/pipeline.ts';
 import { type Behaviour, door, pause } from '../stage.ts';
 import { UNDOING } from './undoing.ts';
 
-/** Charges, reserves two at once, and then fails, waits or goes wrong as told. */
+/** Charges, reserves two at once, and then fails, waits or goes wrong, as the test chooses. */
 function order(log: string[], end: (ctx: Context) => Promise<unknown>) {
   return pipeline<undefined, unknown>({
     name: 'order',
@@ -33,7 +33,7 @@ const BACK = ['unpack', 'refund {"payment":7} done'];
 export const SAGAS: readonly Behaviour[] = [
   ...UNDOING,
   {
-    name: 'Y-4: what was done is undone in reverse when the code fails, and the cause is kept (Y-6)',
+    name: 'Y-4: finished steps are compensated in reverse when the code fails, and the cause is kept (Y-6)',
     async run(stage) {
       const log: string[] = [];
       const failing = order(log, () => Promise.reject(new Error('no stock')));
@@ -54,7 +54,7 @@ export const SAGAS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-1: a step that gave up after an attempt that may have had its effect is undone, as unknown',
+    name: 'Y-1: a step that gave up after an attempt with a possible effect is compensated, as unknown',
     async run(stage) {
       const log: string[] = [];
       const ship = (effect?: 'none') => (ctx: Context) =>
@@ -87,7 +87,7 @@ export const SAGAS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-3: cancelled while it waits, it is undone first; a second cancel changes nothing',
+    name: 'Y-3: a cancelled waiting execution compensates first, and a second cancel changes nothing',
     async run(stage) {
       const log: string[] = [];
       const waiting = order(log, (ctx) => ctx.receive('go'));
@@ -105,7 +105,7 @@ export const SAGAS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-4: cancelled beside a running step, that step ends first and is undone too',
+    name: 'Y-4: on a cancel, a running step ends first and is compensated too',
     async run(stage) {
       const log: string[] = [];
       const running = Promise.withResolvers<void>();
@@ -135,7 +135,7 @@ export const SAGAS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-5: a compensation that fails for good quarantines, and a re-drive that undoes repairs it',
+    name: 'Y-5: a compensation that fails for good quarantines, and a re-drive that compensates repairs it',
     async run(stage) {
       const log: string[] = [];
       let isBroken = true;
@@ -216,7 +216,7 @@ export const SAGAS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-5: code that has no compensation for what is registered is quarantined and says so',
+    name: 'Y-5: an execution whose code lost a registered compensation is quarantined, with that reason',
     async run(stage) {
       const old = pipeline<undefined, unknown>({
         name: 'changing',
@@ -250,7 +250,7 @@ export const SAGAS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a worker that is lost while undoing is followed by one that undoes the rest, once',
+    name: 'if a worker is lost while it compensates, the next one compensates the rest, once',
     async run(stage) {
       const log: string[] = [];
       const stuck = Promise.withResolvers<void>();
@@ -283,7 +283,7 @@ export const SAGAS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'the deadline passes: what was done is undone, without a deadline',
+    name: 'a passed deadline compensates the finished steps, without a deadline',
     async run(stage) {
       const log: string[] = [];
       const waiting = order(log, (ctx) => ctx.receive('go'));
@@ -305,7 +305,7 @@ export const SAGAS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-3: what is paused while it runs, and cancelled then, is undone',
+    name: 'Y-3: an execution that is paused while it runs, then cancelled, compensates',
     async run(stage) {
       const log: string[] = [];
       const { passed, open } = door();
@@ -330,7 +330,7 @@ export const SAGAS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'no checkpoint and no fresh start after a step that can be undone',
+    name: 'after a step with a compensation, checkpoint and continueAsNew are refused',
     async run(stage) {
       const forgetful = (how: 'checkpoint' | 'continueAsNew') =>
         pipeline<undefined, unknown>({

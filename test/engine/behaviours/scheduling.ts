@@ -13,7 +13,7 @@ const INVOICE = {
 
 const TEMPLATES: readonly Behaviour[] = [
   {
-    name: 'X-31: parameters are laid over the defaults and options over those of the template',
+    name: 'X-31: parameters override the template’s defaults, and options override the template’s',
     async run(stage) {
       const bill = pipeline({ name: 'bill', run: (_ctx, input: object) => input });
       const holdfast = stage.holdfast();
@@ -37,7 +37,7 @@ const TEMPLATES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-30: a version never changes; get and list show what there is',
+    name: 'X-30: a version never changes; get and list return the stored templates',
     async run(stage) {
       const holdfast = stage.holdfast();
       await holdfast.templates.put({ ...INVOICE, actor: 'ann' });
@@ -69,7 +69,7 @@ const TEMPLATES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-31, X-82: under one key another version of a template is another intent',
+    name: 'X-31, X-82: under one key, another version of a template is another intent',
     async run(stage) {
       const holdfast = stage.holdfast();
       await holdfast.templates.put(INVOICE);
@@ -88,7 +88,7 @@ const TEMPLATES: readonly Behaviour[] = [
   },
 ];
 
-/** Executions that a schedule has made, the oldest first. */
+/** The executions of a schedule, oldest first. */
 async function createdByKey(
   holdfast: Holdfast,
   schedule: string,
@@ -103,7 +103,7 @@ async function untilMade(holdfast: Holdfast, schedule: string, count: number): P
 
 const SCHEDULES: readonly Behaviour[] = [
   {
-    name: 'X-36: the code knows for which time it was fired, in replays, continued and driven again',
+    name: 'X-36: the code knows the time it was fired for, in replays, successors and re-drives',
     async run(stage) {
       const seen: (number | undefined)[] = [];
       const nightly = pipeline({
@@ -111,7 +111,7 @@ const SCHEDULES: readonly Behaviour[] = [
         async run(ctx, round: number) {
           if (round === 3) return ctx.scheduledAt ?? 'by nobody';
           seen.push(ctx.scheduledAt?.getTime());
-          // Parked: what follows is a replay.
+          // Parked: the rest runs in a replay.
           await ctx.sleep(60);
           if (round === 1) return ctx.continueAsNew(2);
           throw new Error('Not tonight.');
@@ -121,7 +121,7 @@ const SCHEDULES: readonly Behaviour[] = [
       await stage.worker(holdfast, [nightly]);
       const put = { id: 'nightly', every: 100, pipeline: nightly, input: 1 } as const;
       await holdfast.schedules.put(put);
-      // On a machine that is busy the next time may come before the first one is continued.
+      // On a busy machine the next time may come before the first execution continues.
       const ofFirst = async (): Promise<readonly ExecutionRecord[]> => {
         const made = await createdByKey(holdfast, 'nightly');
         return made.filter(({ scheduled }) => scheduled?.at === made[0]?.scheduled?.at);
@@ -139,7 +139,7 @@ const SCHEDULES: readonly Behaviour[] = [
       const again = await holdfast.repair.redrive(continued.id);
       assert.deepEqual((await holdfast.read(again.id))?.scheduled, scheduled);
       const plain = await holdfast.submit(nightly, 3, { attributes: { scheduledAt: 7 } });
-      assert.equal(await plain.result(), 'by nobody', 'an attribute says nothing of that');
+      assert.equal(await plain.result(), 'by nobody', 'an attribute does not count');
     },
   },
   {
@@ -155,7 +155,7 @@ const SCHEDULES: readonly Behaviour[] = [
       for (const each of holdfasts) await stage.worker(each, [tick]);
       const options = { lane: 'batch', tags: ['by time'] } as const;
       const put = { id: 'ticks', every: 150, pipeline: tick, input: { n: 1 }, options } as const;
-      // All of them put it when they start.
+      // All processes put it when they start.
       await Promise.all(holdfasts.map((each) => each.schedules.put({ ...put, overlap: 'allow' })));
       await untilMade(holdfast, 'ticks', 4);
       assert.deepEqual(await holdfast.schedules.remove('ticks'), { kind: 'done' });
@@ -240,7 +240,7 @@ const SCHEDULES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a schedule that makes no sense is refused by name',
+    name: 'an impossible schedule is refused by name',
     async run(stage) {
       const { schedules } = stage.holdfast();
       const good = { id: 'x', every: 1_000, pipeline: 'p' } as const;

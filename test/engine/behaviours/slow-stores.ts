@@ -1,4 +1,4 @@
-// Stores that take their time, and what happens meanwhile.
+// Slow stores, and what happens while they answer.
 
 import assert from 'node:assert/strict';
 import { pipeline } from '../../../src/engine/pipeline.ts';
@@ -80,7 +80,7 @@ export const SLOW_STORES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a deadline that passes while the execution is parked in vain is kept',
+    name: 'a deadline that passes during a refused park still ends the execution',
     async run(stage) {
       const late = pipeline({
         name: 'late',
@@ -106,7 +106,7 @@ export const SLOW_STORES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a store that fails when a running execution looks for messages blocks it, and nothing else',
+    name: 'a store that fails when a running execution reads messages blocks only that execution',
     async run(stage) {
       const { passed, open } = door();
       const waiting = pipeline({
@@ -171,7 +171,7 @@ export const SLOW_STORES: readonly Behaviour[] = [
             if (claimed === undefined || isClaimed) return answer;
             isClaimed = true;
             assert.equal((await holdfast.cancel(claimed.execution.id)).kind, 'forwarded');
-            // The notice has reached the worker before it has what it is about.
+            // The notice reaches the worker before its execution does.
             for (const before = heartbeats; heartbeats < before + 2; ) await pause(5);
             return answer;
           },
@@ -188,7 +188,7 @@ export const SLOW_STORES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a worker that stops yields at once, also while it waits for an answer to its last claim',
+    name: 'a worker that stops yields at once, also while it waits for the answer to its last claim',
     async run(stage) {
       const gate = door();
       const answered = door();

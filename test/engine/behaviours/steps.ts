@@ -6,7 +6,7 @@ import { door } from '../stage.ts';
 
 export const STEPS: readonly Behaviour[] = [
   {
-    name: 'runs each step once and hands its result on',
+    name: 'each step runs once, and its result is returned to the code',
     async run(stage) {
       let calls = 0;
       const sum = pipeline({
@@ -37,7 +37,7 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'runs steps at the same time, and map at most so many',
+    name: 'steps run at the same time, and map limits how many',
     async run(stage) {
       let running = 0;
       let most = 0;
@@ -73,7 +73,7 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'gives the step a stable key, its fence, its attempt and a signal',
+    name: 'a step gets a stable key, its fence, its attempt and a signal',
     async run(stage) {
       const seen: { key: string; fence: number; attempt: number }[] = [];
       const keyed = pipeline({
@@ -117,7 +117,7 @@ export const STEPS: readonly Behaviour[] = [
       const bad = pipeline({
         name: 'bad',
         async run(ctx) {
-          // Left behind on purpose.
+          // The promise is left behind on purpose.
           void ctx.step('floating', () => Promise.reject(new Error('nobody awaits me')), {
             retry: { attempts: 1 },
           });
@@ -135,7 +135,7 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-45: a step that nobody waits for is recorded, and what goes on from it, before the execution completes',
+    name: 'X-45: a step that the code does not await, and calls after it, are recorded before the execution completes',
     async run(stage) {
       const gate = door();
       const careless = pipeline({
@@ -172,7 +172,7 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-45: one that returned and is cancelled while a step of it runs is cancelled',
+    name: 'X-45: a cancel while a step still runs cancels an execution whose code has returned',
     async run(stage) {
       const begun = door();
       const careless = pipeline({
@@ -197,7 +197,7 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a race is decided the same way in every replay',
+    name: 'a race has the same winner in every replay',
     async run(stage) {
       const order: string[] = [];
       const gate = door();
@@ -212,7 +212,7 @@ export const STEPS: readonly Behaviour[] = [
             ctx.step('quick', async () => 'quick'),
           ]);
           order.push(winner);
-          // Both are recorded before the worker dies.
+          // Both steps are recorded before the worker dies.
           await ctx.step('wait for both', async () => {
             await new Promise((resolve) => setTimeout(resolve, 60));
           });
@@ -235,7 +235,7 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'map begins nothing more once an item has failed for good',
+    name: 'map starts no more items once one has failed for good',
     async run(stage) {
       const begun: number[] = [];
       const failing = pipeline({
@@ -291,7 +291,7 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'whatever is thrown becomes a failure, and the worker goes on',
+    name: 'any thrown value becomes a failure, and the worker goes on',
     async run(stage) {
       const revoked = Proxy.revocable({}, {});
       revoked.revoke();
@@ -337,7 +337,7 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a call of ctx inside a step is refused where it is made',
+    name: 'a call of ctx inside a step is refused at its call site',
     async run(stage) {
       const nested = pipeline({
         name: 'nested',
@@ -358,7 +358,7 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'what the code keeps in a storage of its own is there in its steps and after them',
+    name: 'an AsyncLocalStorage of the code keeps its value in steps and after them',
     async run(stage) {
       const storage = new AsyncLocalStorage<string>();
       const seen: (string | undefined)[] = [];

@@ -1,4 +1,4 @@
-// Children that are spawned by a template.
+// Children that the code spawns by template.
 
 import assert from 'node:assert/strict';
 import { TemplateRefused } from '../../../src/engine/failures.ts';
@@ -10,7 +10,7 @@ const TEMPLATE = { id: 'invoice', pipeline: bill, lane: 'batch', tags: ['monthly
 
 export const TEMPLATED_CHILDREN: readonly Behaviour[] = [
   {
-    name: 'X-31: a child by a template has its defaults and options under those that are given',
+    name: 'X-31: a child by template has the template’s defaults and options below the given ones',
     async run(stage) {
       const parent = pipeline({
         name: 'parent',
@@ -34,7 +34,7 @@ export const TEMPLATED_CHILDREN: readonly Behaviour[] = [
         { days: 20, vat: 8 },
       ]);
       const { items } = await holdfast.list({ pipeline: 'bill' });
-      // Ids of children of one millisecond are in no order.
+      // Ids of children from one millisecond have no order.
       assert.deepEqual(
         items
           .map(({ template, lane, tags }) => [template?.version, lane, ...tags].join(' '))
@@ -46,7 +46,7 @@ export const TEMPLATED_CHILDREN: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-31: a template that is not there is told to the code, in a replay too',
+    name: 'X-31: a missing template throws in the code, in a replay too',
     async run(stage) {
       const runs: string[] = [];
       const parent = pipeline({
@@ -72,7 +72,7 @@ export const TEMPLATED_CHILDREN: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-31: all children of one call have the version of the first, whoever spawns the rest',
+    name: 'X-31: all children of one call have the version of the first, even if another worker spawns the rest',
     async run(stage) {
       const parent = pipeline({
         name: 'parent',

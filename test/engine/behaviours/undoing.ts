@@ -4,7 +4,7 @@ import { type Behaviour, door, turns } from '../stage.ts';
 
 export const UNDOING: readonly Behaviour[] = [
   {
-    name: "Y-5: what a compensation returns is nobody's, fit to be stored or not",
+    name: 'Y-5: the return value of a compensation is ignored, whether it can be stored or not',
     async run(stage) {
       const returned = [10n, () => 1, new Map(), new Response()];
       const careless = pipeline({
@@ -23,7 +23,7 @@ export const UNDOING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-4: what was cancelled while it ran is undone by compensations that nobody has told to stop',
+    name: 'Y-4: compensations after a cancel run with a signal that is not aborted',
     async run(stage) {
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
       const wasAborted: boolean[] = [];
@@ -55,7 +55,7 @@ export const UNDOING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-3: what turned back before it heard that it was cancelled is undone all the same',
+    name: 'Y-3: an execution that starts to compensate before it records a cancel still compensates',
     async run(stage) {
       const gate = door();
       const begun = door();
@@ -94,7 +94,7 @@ export const UNDOING: readonly Behaviour[] = [
   },
   ...['returns', 'fails', 'fails and is taken over'].map(
     (how): Behaviour => ({
-      name: `Y-5: a compensation that is skipped while it runs, and then ${how}, holds nothing up`,
+      name: `Y-5: a compensation that is skipped while it runs, and then ${how}, blocks nothing`,
       async run(stage) {
         const late = { begun: door(), gate: door(), tries: 0 };
         const last = { begun: door(), gate: door() };
@@ -137,7 +137,7 @@ export const UNDOING: readonly Behaviour[] = [
     }),
   ),
   {
-    name: 'Y-5: what failed at a checkpoint that it may not make is undone, also by whoever takes over meanwhile',
+    name: 'Y-5: an execution that failed at a forbidden checkpoint compensates, also on the next worker',
     async run(stage) {
       const gate = door();
       let undos = 0;

@@ -4,7 +4,7 @@ import type { Behaviour } from '../stage.ts';
 
 export const WAITING: readonly Behaviour[] = [
   {
-    name: 'a sleep is parked and wakes by itself, and steps before it are not run again',
+    name: 'a sleep parks the execution, wakes by itself, and steps before it do not run again',
     async run(stage) {
       let before = 0;
       const sleepy = pipeline({
@@ -50,7 +50,7 @@ export const WAITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'signals wait for whoever asks, in their order, and each is delivered once',
+    name: 'signals wait for a receive, in their order, and each is delivered once',
     async run(stage) {
       const listening = pipeline({
         name: 'listening',
@@ -63,7 +63,7 @@ export const WAITING: readonly Behaviour[] = [
       });
       const holdfast = stage.holdfast();
       const handle = await holdfast.submit(listening, undefined);
-      // Before anybody listens.
+      // Before the code receives.
       await holdfast.signal(handle.id, { name: 'other', value: 'o' });
       await holdfast.signal(handle.id, { name: 'n', value: 1 });
       await stage.worker(holdfast, [listening]);
@@ -76,7 +76,7 @@ export const WAITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a signal that comes while it parks is not missed',
+    name: 'a signal that comes while the execution parks is not missed',
     async run(stage) {
       const eager = pipeline({ name: 'eager', run: (ctx) => ctx.receive<number>('go') });
       const holdfast = stage.holdfast();
@@ -91,7 +91,7 @@ export const WAITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a paused execution stays where it is until it is resumed',
+    name: 'a paused execution stays paused until it is resumed',
     async run(stage) {
       const pausing = pipeline({
         name: 'pausing',
@@ -143,7 +143,7 @@ export const WAITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'an overall deadline ends it, waiting or running',
+    name: 'a deadline ends an execution, waiting or running',
     async run(stage) {
       const late = pipeline({
         name: 'late',

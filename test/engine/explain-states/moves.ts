@@ -1,4 +1,5 @@
-// How an execution can begin, and all that can be done to it. What is refused changes nothing, and is no move.
+// The ways to begin an execution, and all operations on it. A refused operation changes nothing, so
+// it is not a move.
 
 import {
   answering,
@@ -27,7 +28,7 @@ type Operation = (scene: Scene) => Promise<unknown>;
 const LONG_MS = 5_000;
 const KEY = { key: 'one', limit: 1 } as const;
 
-/** As the engine says it when it parks. */
+/** As the engine parks it. */
 function parkedFor(...calls: readonly string[]): NewEvent {
   return { kind: 'parked', body: payload({ for: calls }) };
 }
@@ -58,7 +59,7 @@ export const STARTS: Readonly<Record<string, Operation>> = {
   },
 };
 
-/** By whoever has it; `seq` goes on when it is taken. */
+/** By the current owner. `seq` rises when the store accepts. */
 function owning(
   write: (scene: Scene, held: NonNullable<Scene['held']>) => Promise<{ readonly kind: string }>,
 ): Operation {

@@ -1,4 +1,4 @@
-// One execution, whoever claims it, and a clock that stands still.
+// One execution, its possible owners, and a clock that stands still.
 
 import {
   claimAll,
@@ -15,7 +15,7 @@ import type { CoordinatorStore } from '../../../src/store/contract/execution-sto
 import { ManualClock } from '../../../src/testing/manual-clock.ts';
 import { freshMemoryStore } from '../../services/memory-store.ts';
 
-/** A session that is not heard of is overdue after this. */
+/** After this time without a heartbeat a session is overdue. */
 const TTL_MS = 10_000;
 
 export interface Scene {
@@ -23,7 +23,7 @@ export interface Scene {
   readonly holdfast: Holdfast;
   readonly clock: ManualClock;
   readonly id: ExecutionId;
-  /** The claim, and whose it is; of the newest. */
+  /** The newest claim, and its owner. */
   held: Held | undefined;
   owner: OpenedSession | undefined;
   close(): Promise<void>;
@@ -42,7 +42,7 @@ export async function openScene(): Promise<Scene> {
 
 let workers = 0;
 
-/** By somebody new; nothing when it cannot be claimed. */
+/** Claimed by a new worker. Undefined if it cannot be claimed. */
 export async function claim(scene: Scene): Promise<void> {
   workers += 1;
   const who = await openedSession(scene.store, `worker ${workers}`, { ttlMs: TTL_MS, graceMs: 0 });
@@ -59,7 +59,7 @@ export async function read({ store, id }: Scene): Promise<ExecutionRecord> {
   return found;
 }
 
-/** What tells one state from another, without its times, names and numbers. */
+/** The part of a state that counts, without times, names and numbers. */
 export async function stateOf(scene: Scene): Promise<string> {
   const { store, id, clock } = scene;
   const { status, holds, compensable, compensating, gated, readyAt, session, ...rest } =

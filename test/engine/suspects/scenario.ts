@@ -1,5 +1,6 @@
-// One killer among a hundred, hosts that die of something else, an endpoint that comes and goes. Processes are played
-// in steps of the store's clock, with the verbs and rules of workers and coordinators (X-7, M-16, P4).
+// One killer among a hundred executions, hosts that die for other reasons, and an endpoint that
+// comes and goes. The test plays processes in steps of the store's clock, by the rules of workers
+// and coordinators (X-7, M-16, P4).
 
 import assert from 'node:assert/strict';
 import type { ExecutionCase, ExecutionHarness } from '../../../contract/execution/contract-case.ts';
@@ -34,7 +35,7 @@ const FLAP_MS = 1_000;
 /** The default of `openHoldfast`. */
 const MAX_CLAIMS_WITHOUT_PROGRESS = 5;
 const KILLER_DEATHS_MAX = 10;
-/** When hosts die of something else, in turn. */
+/** When hosts die for other reasons, in turn. */
 const HOST_DEATHS_MS = [2, 5, 9, 14, 20, 27, 35, 38, 42, 47].map((s) => s * 1_000);
 const TICKS_MAX = 2_000;
 
@@ -44,7 +45,7 @@ interface Job {
   readonly sinceMs: number;
 }
 
-/** A machine on which a process is started again after it has died. */
+/** A machine on which a dead process starts again. */
 interface Host {
   readonly name: string;
   process: OpenedSession | undefined;
@@ -101,7 +102,7 @@ class Play {
     host.process = undefined;
     host.jobs = [];
     if (host !== this.#hosts[0]) return;
-    // The coordinator is on the first host, and a call of it has a session of its own.
+    // The coordinator runs on the first host, and each of its calls has its own session.
     for (const { who } of this.#calls) this.#diedAt.set(who.id, now());
     this.#calls = [];
   }
@@ -147,7 +148,7 @@ class Play {
     this.#ended += 1;
   }
 
-  /** What is under way is answered or fails; then others are called for. */
+  /** Calls under way succeed or fail; then the coordinator makes new ones. */
   async #call(): Promise<void> {
     const { store } = this.#harness;
     const isUp = Math.floor(this.#ms / FLAP_MS) % 2 === 1;
@@ -191,7 +192,7 @@ class Play {
     assert.ok(this.killed <= KILLER_DEATHS_MAX, `${this.killed} processes died of it`);
   }
 
-  /** P4: what was lost for the first time is owned again in time. */
+  /** P4: an execution that was lost for the first time has an owner again in time. */
   async #checkFirstTakeovers(id: ExecutionId): Promise<void> {
     const events = await this.#harness.store.executions.history({ id, after: 0, limit: 1_000 });
     const claims = events.flatMap(({ kind, body, at }) => {
@@ -213,8 +214,8 @@ interface ClaimBody {
 
 export const SUSPECT_SCENARIOS: readonly ExecutionCase[] = [1, 3].map((hosts) => ({
   upholds: 'X-7, M-16, P4',
-  name: `of a killer, 99 healthy executions, ten deaths of hosts and a flapping endpoint the killer is quarantined alone, with ${hosts} worker${hosts === 1 ? '' : 's'}`,
-  // So few processes that die so often look like an outage (E-8), which is not what is played here.
+  name: `one killer among 99 healthy executions, ten host deaths and a flapping endpoint is quarantined alone, with ${hosts} worker${hosts === 1 ? '' : 's'}`,
+  // So few processes that die so often look like an outage (E-8), which is not the subject here.
   policy: { breakerSessionsMin: 1_000_000 },
   run: (harness) => new Play(harness, hosts).run(),
 }));

@@ -1,4 +1,4 @@
-// Some orders of each scenario, on a store where calls take their time.
+// Some orders of each scenario, on a slow store.
 
 import { test } from 'node:test';
 import { parseExecutionId } from '../../../src/execution/names.ts';

@@ -1,5 +1,5 @@
-// What can happen around a suspend. Each scenario is played under many orders of the calls in it; whatever
-// the order, nobody is forgotten and nothing is done twice.
+// Races around a park. The test plays each scenario under many orders of its calls. In every order
+// no execution is forgotten, and nothing is done twice.
 
 import assert from 'node:assert/strict';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
@@ -10,9 +10,9 @@ import { checkWaking, type Place, World } from './world.ts';
 
 export interface Played {
   readonly execution: ExecutionRecord;
-  /** Of an execution that completed. */
+  /** The output of a completed execution. */
   readonly output: unknown;
-  /** What the outsiders were told. */
+  /** The answers that the outsiders got. */
   readonly results: readonly unknown[];
   readonly world: World;
 }
@@ -21,16 +21,16 @@ export interface Scenario {
   readonly name: string;
   // biome-ignore lint/suspicious/noExplicitAny: pipelines of any input and output
   readonly pipelines: readonly Pipeline<any, any>[];
-  /** Where time is real: when outsiders act, at the latest. */
+  /** In real time: the latest moment at which outsiders act. */
   readonly spreadMs?: number;
-  /** What outsiders do, all at once. */
+  /** The operations of outsiders, all at once. */
   outsiders(world: World, id: string): readonly Promise<unknown>[];
   check(played: Played): void | Promise<void>;
 }
 
 const TIMEOUT_MS = 200;
 
-/** `end` lets everything happen that is to happen. */
+/** `end` lets everything happen that is still due. */
 export async function play(
   scenario: Scenario,
   place: Place,
@@ -74,12 +74,12 @@ function resultIn(output: unknown): unknown {
   return outcome.kind === 'answered' ? outcome.value : outcome.kind;
 }
 
-/** Early ones are taken up when the await is opened. */
+/** An early answer counts as taken, since the await uses it when it opens. */
 function isTaken(results: unknown): boolean {
   return ['answered', 'kept'].includes((results as Answered).kind);
 }
 
-/** What becomes of an answer when the time passes, whoever notices that. */
+/** The fate of an answer at the timeout, whichever process notices the timeout. */
 const TIME_OUT: Pick<Scenario, 'pipelines' | 'check' | 'spreadMs'> = {
   spreadMs: 2 * TIMEOUT_MS,
   pipelines: [asking({ timeoutMs: TIMEOUT_MS })],
@@ -87,13 +87,13 @@ const TIME_OUT: Pick<Scenario, 'pipelines' | 'check' | 'spreadMs'> = {
     const [answered] = results as readonly Answered[];
     assert.equal(resultIn(output), isTaken(answered) ? 'yes' : 'timed-out');
     const late = await world.outside.awaits.lateAnswers({ execution: execution.id, name: 'it' });
-    assert.equal(late.length, isTaken(answered) ? 0 : 1, 'what came too late is kept');
+    assert.equal(late.length, isTaken(answered) ? 0 : 1, 'a late answer is kept');
   },
 };
 
 export const SCENARIOS: readonly Scenario[] = [
   {
-    name: 'an answer before, during and after the parking',
+    name: 'an answer before, during and after the park',
     pipelines: [asking()],
     outsiders: (world, id) => [answer(world, id, 'yes')],
     check: ({ output, results }) => {
@@ -102,7 +102,7 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    name: 'an answer between the opening and the parking',
+    name: 'an answer between the opening and the park',
     pipelines: [
       pipeline({
         name: 'asking',
@@ -132,7 +132,7 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    name: 'two answerers of two items',
+    name: 'two answers to two items',
     pipelines: [pipeline({ name: 'asking', run: (ctx) => ctx.await('it', { items: ['a', 'b'] }) })],
     outsiders: (world, id) =>
       [0, 1].map((item) =>
@@ -144,19 +144,19 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    name: 'the time-out against the parking',
+    name: 'the timeout against the park',
     pipelines: [asking({ timeoutMs: TIMEOUT_MS, default: 'nobody' })],
     outsiders: (world) => [world.place.passes(TIMEOUT_MS)],
     check: ({ output }) => assert.equal(resultIn(output), 'nobody'),
   },
   {
     ...TIME_OUT,
-    name: 'the time-out, noticed by its execution, against an answer',
+    name: 'the timeout, found by its execution, against an answer',
     outsiders: (world, id) => [answer(world, id, 'yes'), world.place.passes(TIMEOUT_MS)],
   },
   {
     ...TIME_OUT,
-    name: 'the time-out, noticed by others, against an answer',
+    name: 'the timeout, found by a sweep, against an answer',
     outsiders: (world, id) => {
       const { passes, store } = world.place;
       const noticed = passes(TIMEOUT_MS).then(() => store.executions.expireAwaits({ limit: 9 }));
@@ -164,7 +164,7 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    name: 'the worker dies, against an answer',
+    name: 'the death of the worker against an answer',
     pipelines: [asking()],
     outsiders: (world, id) => [answer(world, id, 'yes'), world.replaceWorker()],
     check: ({ output, results }) => {
@@ -173,7 +173,7 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    name: 'cancelling the execution against an answer',
+    name: 'a cancel of the execution against an answer',
     pipelines: [asking()],
     outsiders: (world, id) => [answer(world, id, 'yes'), world.outside.cancel(id)],
     check: ({ execution, output, results }) => {
@@ -184,7 +184,7 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    name: 'cancelling the await against an answer',
+    name: 'a cancel of the await against an answer',
     pipelines: [asking()],
     outsiders: (world, id) => [
       answer(world, id, 'yes'),
@@ -196,7 +196,7 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    name: 'the last child against its parent',
+    name: 'the end of the last child against its parent',
     pipelines: [
       pipeline({
         name: 'parent',

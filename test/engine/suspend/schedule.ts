@@ -1,11 +1,11 @@
-// Which of the calls that are held goes on next. A schedule is a list of choices; every list is a run, and
-// what follows from it is the same each time. Exploring is to count through all of them.
+// Decides which held call continues next. A schedule is a list of choices, and each list gives the
+// same run every time. Exploring counts through all lists.
 
 export class Schedule {
   readonly #script: readonly number[];
   readonly #taken: { readonly choice: number; readonly of: number }[] = [];
   #held: { readonly label: string; go(): void }[] = [];
-  /** In the order in which they went on. */
+  /** In the order in which they continued. */
   readonly trace: string[] = [];
 
   constructor(script: readonly number[]) {
@@ -30,7 +30,7 @@ export class Schedule {
     next.go();
   }
 
-  /** The script of the run after this one; undefined when it was the last. */
+  /** The choices of the next run. Undefined after the last run. */
   next(): readonly number[] | undefined {
     const last = this.#taken.findLastIndex(({ choice, of }) => choice + 1 < of);
     if (last < 0) return undefined;
@@ -39,7 +39,7 @@ export class Schedule {
   }
 }
 
-/** Runs it under every schedule there is; answers with how many there were. */
+/** Runs the scenario under every schedule, and returns how many there were. */
 export async function everySchedule(run: (schedule: Schedule) => Promise<void>): Promise<number> {
   let count = 0;
   for (let script: readonly number[] | undefined = []; script !== undefined; ) {

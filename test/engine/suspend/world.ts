@@ -1,5 +1,4 @@
-// Where a scenario plays: a worker and outsiders on one store, whose calls wait for their turn before they
-// are done.
+// The scene of a scenario: a worker and outsiders on one store, whose calls wait for their turn.
 
 import assert from 'node:assert/strict';
 import type { HoldfastOptions } from '../../../src/engine/config.ts';
@@ -13,7 +12,7 @@ import type {
   ExecutionStore,
 } from '../../../src/store/contract/execution-store.ts';
 
-/** Decides when a call goes on. */
+/** Decides when a call continues. */
 export interface Turns {
   pass(label: string): Promise<void>;
 }
@@ -28,7 +27,7 @@ export interface Place {
   readonly turns: Turns;
   readonly options: Omit<HoldfastOptions, 'store'>;
   now(): number;
-  /** So much time goes by. */
+  /** Lets that much time pass. */
   passes(ms: number): Promise<void>;
 }
 
@@ -56,7 +55,7 @@ export class World {
     });
   }
 
-  /** The process of the worker dies, which is found out, and another one is started. */
+  /** The worker's process dies, the store finds out, and another one starts. */
   async replaceWorker(): Promise<void> {
     await this.place.turns.pass('crash');
     const dead = this.#working;
@@ -76,14 +75,14 @@ export class World {
 function ownStore(place: Place): CoordinatorStore {
   const { store, turns } = place;
   return wrapped(store, OWN, async ({ verb, argument, call }) => {
-    // A claim that finds nothing is followed by another when there is something. What the worker does for
-    // all awaits is an outsider's part.
+    // A claim that finds nothing repeats when there is something. An outsider plays the worker's
+    // duty for all awaits.
     const isIdle =
       (verb === 'claim' && !(await isSomethingReady(place))) ||
       (verb === 'expireAwaits' && !('execution' in argument));
     if (!isIdle) await turns.pass(verb);
     const answer = await call();
-    // Between letting go and knowing it, the owner can be told more.
+    // Between the park and its answer, more messages can reach the owner.
     if (verb === 'park') await turns.pass('told of park');
     return answer;
   });
@@ -128,7 +127,7 @@ function wrapped(
   };
 }
 
-/** Woken once for each thing that happened, and never for nothing. */
+/** Woken once for each message, and never without one. */
 export function checkWaking(history: readonly HistoryEvent[]): void {
   const kinds = history.map(({ kind }) => kind);
   const count = (kind: string): number => kinds.filter((each) => each === kind).length;
@@ -141,7 +140,7 @@ export function checkWaking(history: readonly HistoryEvent[]): void {
   assert.equal(count('claimed'), claims, 'claimed once each time it was let go or lost');
   const settled = history.filter(({ kind }) => kind === 'await-settled' || kind === 'child-ended');
   const keys = settled.map(({ body }) => (JSON.parse(body ?? '{}') as { key: string }).key);
-  assert.equal(new Set(keys).size, keys.length, 'each is heard of once');
+  assert.equal(new Set(keys).size, keys.length, 'each is reported once');
   const inVain = kinds.findIndex((kind, at) => kind === 'claimed' && kinds[at + 1] === 'parked');
   assert.equal(inVain, -1, `woken in vain: ${kinds.join(' ')}`);
 }

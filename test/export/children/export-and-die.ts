@@ -1,4 +1,4 @@
-// Exports or imports, and ends itself at the nth thing that it reports.
+// Exports or imports, and kills itself at the nth progress report.
 
 import {
   type ExportProgress,

@@ -1,4 +1,4 @@
-// Holds a lease and a claim, stops itself in the middle, and says what becomes of it when it is woken.
+// Holds a lease and a claim, stops itself in the middle, and reports the outcome when it wakes.
 
 import { writeSync } from 'node:fs';
 import { Holdfast } from '../../../src/engine/holdfast.ts';

@@ -69,7 +69,7 @@ function grant(
   return granted(lease, { view, now, replayed: false });
 }
 
-/** E-3: an end that nobody has written down gets its event now, as a sweep would have written it. */
+/** E-3: an unrecorded end gets its event now, as a sweep would have written it. */
 function withEndRecorded(state: ModelState, view: AcquireView, now: Instant): AcquireView {
   const before = view.lease;
   if (before === undefined || before.end !== undefined) return view;
@@ -80,7 +80,7 @@ function withEndRecorded(state: ModelState, view: AcquireView, now: Instant): Ac
   return { ...view, lease };
 }
 
-/** K-3: a copy, so that the caller cannot reach into what is stored. */
+/** K-3: a copy, so that the caller cannot change the stored bytes. */
 function granted(
   lease: LeaseRecord,
   context: { readonly view: AcquireView; readonly now: Instant; readonly replayed: boolean },
@@ -99,7 +99,7 @@ function enqueue(
   const expiresAt = laterBy(context.now, state.policy.ticketMs);
   const place = tickets.findIndex((each) => each.attempt === attempt);
   const taken = tickets[place];
-  // The place is whose it was: another session that shows the same attempt does not get it.
+  // The place belongs to its session: another session with the same attempt does not get it.
   if (taken === undefined) tickets.push({ attempt, session, expiresAt });
   else tickets[place] = { ...taken, expiresAt };
   state.tickets.set(request.key, tickets);

@@ -4,7 +4,7 @@ import type { ModelState } from './state.ts';
 
 export function checkpoint(state: ModelState, request: SaveCheckpoint): CheckpointResult {
   const now = state.now();
-  // K-3: what the caller does to its bytes afterwards cannot reach what is stored.
+  // K-3: later changes of the caller's bytes must not reach the stored ones.
   const own = { ...request, bytes: Uint8Array.from(request.bytes) };
   const decision = decideCheckpoint(state.termView(request.key), own, {
     policy: state.policy,

@@ -1,4 +1,4 @@
-// The model of leases: plain maps and the pure decisions. The stores are compared with it.
+// The model of leases: plain maps and the pure decisions. The tests compare the stores with it.
 
 import { type LeasePolicy, resolvePolicy } from '../../../src/lease/policy.ts';
 import type { KernelStore, LeaseStore, SessionStore } from '../../../src/lease/port.ts';
@@ -26,7 +26,7 @@ import { sweep } from './sweep.ts';
 import { verify } from './verify.ts';
 import { withdraw } from './withdraw.ts';
 
-/** Sessions and leases only. The policy is checked as a store checks it. */
+/** Sessions and leases only. The model checks the policy as a store does. */
 export function openLeaseModel(clock: Clock, given: Partial<LeasePolicy>): KernelStore {
   const policy = resolvePolicy(given);
   const state = new ModelState(clock, policy);

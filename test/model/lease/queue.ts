@@ -6,12 +6,12 @@ import { keepsPlace } from '../../../src/lease/session.ts';
 import type { Instant } from '../../../src/support/clock.ts';
 import { flapKey, type ModelState, type Ticket } from './state.ts';
 
-/** its session was heard of within its ttl, and it has asked lately. */
+/** its session sent a heartbeat within its ttl, and it has asked recently. */
 export function waits(state: ModelState, ticket: Ticket, now: Instant): boolean {
   return keepsPlace(state.chain(ticket.session), now) && ticket.expiresAt > now;
 }
 
-/** G-4: kept from the key for losing it too often, it does not keep others waiting. */
+/** G-4: an owner that is kept from the key for its losses does not block others. */
 export function isDamped(
   state: ModelState,
   key: LeaseKey,

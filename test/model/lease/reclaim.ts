@@ -27,7 +27,7 @@ function projectOf({ metadata }: SessionRecord): string | undefined {
   return metadata[PROJECT_METADATA];
 }
 
-/** How many sessions were given more time. */
+/** The number of sessions that got more time. */
 function holdBack(
   state: ModelState,
   project: string | undefined,

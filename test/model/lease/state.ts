@@ -1,5 +1,5 @@
-// What the model remembers. Every verb looks up a view, asks the pure decision, and writes the result
-// down in the same turn of the event loop, which makes it atomic.
+// The model's state. Every verb reads a view, calls the pure decision, and writes the result in the
+// same turn of the event loop, which makes it atomic.
 
 import type { TermView } from '../../../src/lease/decide/term.ts';
 import type { LeaseEvent, NewLeaseEvent } from '../../../src/lease/event.ts';
@@ -48,7 +48,7 @@ export class ModelState {
     return toFence(this.lastIssued);
   }
 
-  /** Root first; empty when the session is not known. */
+  /** Root first. Empty if the session is unknown. */
   chain(id: SessionId | undefined): SessionChain {
     const self = id === undefined ? undefined : this.sessions.get(id);
     if (self === undefined) return [];
@@ -76,7 +76,7 @@ export class ModelState {
     }
   }
 
-  /** Somebody showed a fence that was never issued: stop granting until a person looks (T-4). */
+  /** A caller showed a fence that was never issued: stop granting until an operator looks (T-4). */
   haltFor(fence: Fence, now: Instant): void {
     if (!isIssuable(fence)) return;
     const wasHalted = this.halted !== undefined;
@@ -91,7 +91,8 @@ export class ModelState {
       try {
         listener(key);
       } catch {
-        // A hint is a courtesy: a listener's failure is not the failure of who released the key (O-4).
+        // A hint is a courtesy: a failing listener must not fail the caller that released the key
+        // (O-4).
       }
     }
   }

@@ -28,7 +28,7 @@ export function sweep(state: ModelState, request: Sweep): Swept {
   };
 }
 
-/** Ends that follow from a session or a deadline are written into the lease's own row. */
+/** Writes ends that follow from a session or a deadline into the lease's own row. */
 function recordImpliedEnds(state: ModelState, limit: number, now: Instant): LeaseRecord[] {
   const ended: LeaseRecord[] = [];
   for (const lease of state.leases.values()) {
@@ -65,7 +65,7 @@ export function appendEnded(
   });
 }
 
-/** a session that was given more time keeps its place, for it may count again. */
+/** a session that gets more time keeps its place, since it may count again. */
 function dropDeadTickets(state: ModelState, now: Instant): void {
   for (const [key, tickets] of state.tickets) {
     const live = tickets.filter(
@@ -77,7 +77,10 @@ function dropDeadTickets(state: ModelState, now: Instant): void {
   }
 }
 
-/** L-6: only retired keys go, and sessions nothing refers to; the fence sequence is never touched. */
+/**
+ * L-6: deletes only retired keys, and sessions without references. The fence sequence never
+ * changes.
+ */
 function deleteOld(state: ModelState, limit: number, now: Instant): number {
   const before = now - state.policy.retentionMs;
   let deleted = 0;

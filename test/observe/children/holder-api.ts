@@ -1,4 +1,4 @@
-// What a holder process can be told to do. Answers are plain data.
+// The commands of a holder process. Answers are plain data.
 
 export interface HoldKeys {
   readonly storeFile: string;
@@ -18,7 +18,7 @@ export interface Stalls {
 export interface HolderApi {
   hold(input: HoldKeys): Promise<readonly number[]>;
   checkpoint(input: { readonly text: string }): Promise<number>;
-  /** Blocks the event loop again and again; a session that is lost is opened anew. */
+  /** Blocks the event loop again and again. A lost session is opened anew. */
   stall(input: Stalls): Promise<{ readonly lost: number; readonly heldMs: number }>;
   flush(input: null): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// A process that holds keys and records what happens to it, told step by step. See holder-api.ts.
+// A process that holds keys and records what happens, step by step as commanded. See holder-api.ts.
 
 import type { HeldLease, KernelStore, Session } from '../../../src/index.ts';
 import { openSession } from '../../../src/index.ts';
@@ -38,7 +38,9 @@ async function openFor(key: string): Promise<Session> {
 
 const TRIES_MAX = 5;
 
-/** Again with a new session when a busy machine let the first one expire before it got the key. */
+/**
+ * Tries again with a new session if a busy machine let the first one expire before it got the key.
+ */
 async function take(key: string): Promise<HeldLease> {
   let last = '';
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -49,7 +51,7 @@ async function take(key: string): Promise<HeldLease> {
   throw new Error(`"${key}" was not acquired: ${last}`);
 }
 
-/** As a long computation would: no timer fires and no answer is read meanwhile. */
+/** Like a long computation: meanwhile no timer fires, and no answer is read. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -57,8 +59,8 @@ function block(ms: number): void {
 const STRATA = 8;
 
 /**
- * Exponential lengths, dealt like cards: of each eight in a row one is from each eighth of the law. A
- * short run then has its fair share of long ones, and what is left to chance is when they come.
+ * Exponential lengths, dealt like cards: each eight in a row have one from each eighth of the
+ * distribution. So a short run has its fair share of long ones, and only their order is random.
  */
 function exponentialDraws(mean: number, seed: number): () => number {
   const random = seededRandom(seed);

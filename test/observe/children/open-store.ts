@@ -1,7 +1,10 @@
 import type { KernelStore } from '../../../src/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 
-/** Whole batches are killed here on purpose: the mass-expiry breaker and flap damping stay out of it. */
+/**
+ * This test kills whole batches on purpose, so it turns the mass-expiry breaker and flap damping
+ * off.
+ */
 export function openTrialStore(file: string): Promise<KernelStore> {
   return openSqliteStore({
     file,

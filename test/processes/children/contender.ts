@@ -1,5 +1,5 @@
-// One of several processes that want the same key. Each round: acquire, tell the oracle, add one to
-// the checkpointed counter, tell the oracle again, release.
+// One of several processes that want the same key. Each round: acquire, write to the oracle, add
+// one to the checkpointed counter, write to the oracle again, release.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HeldLease, Session } from '../../../src/index.ts';
@@ -13,10 +13,10 @@ export interface Contest {
   readonly oraclePort: number;
   readonly key: string;
   readonly rounds: number;
-  /** Ends early, once it has played `roundsMin`, when it takes longer. */
+  /** Ends early after `roundsMin` rounds if it takes longer. */
   readonly withinMs: number;
   readonly roundsMin: number;
-  /** In the queue, or asking again and again. */
+  /** In the queue, or by repeated requests. */
   readonly wait: boolean;
 }
 

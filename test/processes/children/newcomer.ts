@@ -5,9 +5,9 @@ import { openStoreAt, type StoreAddress } from '../stage/store-address.ts';
 import { serveCalls } from './serve-calls.ts';
 
 export interface NewcomerApi {
-  /** Answers when everything is loaded, so that all can start in the same moment. */
+  /** Returns when everything is loaded, so that all can start in the same moment. */
   ready(input: null): Promise<void>;
-  /** Answers with the fence of its own lease. */
+  /** Returns the fence of its own lease. */
   enter(input: { readonly store: StoreAddress; readonly name: string }): Promise<number>;
 }
 

@@ -1,5 +1,5 @@
-// A process that calls the store's own verbs. It may be told to die by SIGKILL in the one moment
-// that matters: the store has committed, and nobody has seen the answer yet.
+// A process that calls the store's own verbs. On request it dies by SIGKILL in the critical moment:
+// after the store has committed, and before the caller gets the answer.
 
 import type { KernelStore, LeaseStore, SessionStore } from '../../../src/index.ts';
 import { openStoreAt, type StoreAddress } from '../stage/store-address.ts';

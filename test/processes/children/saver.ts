@@ -1,4 +1,4 @@
-// Saves one checkpoint after another and tells of each that was acknowledged, until it is killed.
+// Saves one checkpoint after another and reports each acknowledged one, until the test kills it.
 
 import { openSession } from '../../../src/index.ts';
 import { openStoreAt, type StoreAddress } from '../stage/store-address.ts';

@@ -1,6 +1,6 @@
-// Holds a key of its own through whatever happens to the store: checkpoints a counter again and
-// again, goes on after a lapse by rejoining, and tells of all it was told. Now and then it takes a
-// key that everybody shares, to see new fences.
+// Holds its own key through every outage of the store: it checkpoints a counter again and again,
+// rejoins after a lapse, and reports every answer. Now and then it takes a shared key, to see new
+// fences.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HeldLease, Session } from '../../../src/index.ts';
@@ -21,7 +21,7 @@ export type HolderReport =
   | { readonly kind: 'lost'; readonly detail: string };
 
 export interface SteadfastApi {
-  /** Answers with the fence of its own key; goes on until the process is ended. */
+  /** Returns the fence of its own key, and continues until the process ends. */
   hold(input: Steadfast): Promise<number>;
 }
 
@@ -32,7 +32,7 @@ async function report(detail: HolderReport): Promise<void> {
   await emit('report', detail);
 }
 
-/** The next handle to go on with, or nothing when the term is over. */
+/** The next handle, or undefined after the end of the term. */
 async function saveOnce(lease: HeldLease, number: number): Promise<HeldLease | undefined> {
   const answer = await lease.checkpoint(String(number));
   switch (answer.kind) {
@@ -56,9 +56,9 @@ async function rejoined(lease: HeldLease): Promise<HeldLease | undefined> {
     await report({ kind: 'rejoined', fence: outcome.lease.fence });
     return outcome.lease;
   }
-  // The store was away again before it could say: ask again.
+  // The store was away again before it could answer: ask again.
   if (outcome.kind === 'unknown' || outcome.kind === 'unavailable') return lease;
-  // It lapsed once more before it was done: that is not final.
+  // It lapsed once more before it was done, which is not final.
   if (outcome.kind === 'not-held' && outcome.reason.by === 'lapsed') return lease;
   const detail = outcome.kind === 'refused' ? outcome.why : outcome.reason.message;
   await report({ kind: 'lost', detail: `rejoin: ${detail}` });
@@ -85,7 +85,7 @@ async function takeShared(session: Session): Promise<void> {
   }
 }
 
-/** Who has lapsed must rejoin before it releases (L-4): its session carries the lease on. */
+/** A lapsed holder must rejoin before it releases (L-4): its session still carries the lease. */
 async function releaseLease(first: HeldLease): Promise<void> {
   let lease = first;
   for (;;) {

@@ -1,4 +1,4 @@
-// What a worker process can be told to do with its one session. Answers are plain data.
+// The commands of a worker process with one session. Answers are plain data.
 
 import type { DeclaredExit, Exit } from '../../../src/index.ts';
 import type { OracleAnswer } from '../oracle/record.ts';
@@ -16,7 +16,7 @@ export interface TakeLease {
   readonly wait?: boolean;
 }
 
-/** What became of an acquire; the fields after `kind` are there when it is `acquired`. */
+/** The outcome of an acquire. The fields after `kind` are there if it is `acquired`. */
 export interface Taken {
   readonly kind: string;
   readonly fence: number;
@@ -39,22 +39,22 @@ export interface WorkerApi {
   open(input: OpenWorker): Promise<void>;
   heartbeat(input: null): Promise<Brief>;
   acquire(input: TakeLease): Promise<Taken>;
-  /** Throws nothing: answers whether `assertHeld` did. */
+  /** Never throws: returns whether `assertHeld` did. */
   assertHeld(input: OfKey): Promise<Brief>;
   /**
-   * Emits `spinning`, then stays in one synchronous loop until the file `thawed` exists; the next thing it
-   * does, with no turn of the event loop in between, is `assertHeld`.
+   * Emits `spinning`, then stays in one synchronous loop until the file `thawed` exists. Its next
+   * call, without a turn of the event loop in between, is `assertHeld`.
    */
   spinUntilThawed(input: OfKey & { readonly thawed: string }): Promise<Brief>;
   checkpoint(input: OfKey & { readonly text: string }): Promise<Brief>;
   intent(input: OfKey & { readonly effect: string }): Promise<Brief>;
   release(input: OfKey & { readonly exit: DeclaredExit }): Promise<Brief>;
   rejoin(input: OfKey): Promise<Brief & { readonly fence?: number }>;
-  /** Past the library and its checks, as a process with a bug or without a clock would. */
+  /** Bypasses the library and its checks, like a process with a bug or without a clock. */
   checkpointAtStore(input: OfKey & { readonly seq: number; readonly text: string }): Promise<Brief>;
   intentAtStore(input: OfKey & { readonly effect: string }): Promise<Brief>;
   releaseAtStore(input: OfKey): Promise<Brief>;
-  /** Under the fence of its last term, without asking whether it is still held. */
+  /** Under the fence of its last term, without asking whether the lease is still held. */
   write(input: OfKey & { readonly port: number; readonly effect: string }): Promise<OracleAnswer>;
   close(input: null): Promise<Brief>;
 }

@@ -1,4 +1,4 @@
-// A worker process as a user would write it, told step by step what to do. See worker-api.ts.
+// A worker process as a user would write it, commanded step by step. See worker-api.ts.
 
 import { existsSync } from 'node:fs';
 import type { HeldLease, KernelStore, Session } from '../../../src/index.ts';

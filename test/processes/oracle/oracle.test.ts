@@ -41,7 +41,7 @@ describe('the oracle', () => {
     assert.deepEqual(outOfOrder(records), []);
   });
 
-  test('P1: an oracle that does not check takes everything, and its verdict says what was out of order', async () => {
+  test('P1: an oracle without the check accepts everything, and its verdict names what was out of order', async () => {
     const records = await recorded('unchecked');
     assert.equal(records.length, FENCES.length);
     assert.deepEqual(
@@ -58,7 +58,7 @@ describe('the oracle', () => {
     assert.deepEqual(sharedFences([record(1, 'a'), record(1, 'b'), record(2, 'b')]), [1]);
   });
 
-  test('P2: the verdict names writes between the enter and the leave of somebody else', () => {
+  test('P2: the verdict names writes between another writer’s enter and leave', () => {
     const record = (fence: number, effect: string): OracleRecord => ({
       ...{ fence, effect, who: 'a', wallMs: 0, accepted: true },
     });

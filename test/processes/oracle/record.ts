@@ -1,5 +1,5 @@
-// What the oracle writes down, and what can be read from it afterwards. It knows nothing of leases:
-// it is the resource that P1 speaks of, and its order of writes is the truth the tests compare with.
+// The records of the oracle, and checks over them. The oracle knows nothing of leases: it is the
+// resource of P1, and its order of writes is the truth for the tests.
 
 export type OracleMode = 'checked' | 'unchecked';
 
@@ -22,7 +22,7 @@ export function acceptedOnly(records: readonly OracleRecord[]): readonly OracleR
   return records.filter((record) => record.accepted);
 }
 
-/** Writes that took effect after one with a higher fence had: each is a violation of P1. */
+/** Writes that took effect after one with a higher fence: each is a violation of P1. */
 export function outOfOrder(records: readonly OracleRecord[]): readonly OracleRecord[] {
   let newest = 0;
   return acceptedOnly(records).filter((record) => {
@@ -31,7 +31,7 @@ export function outOfOrder(records: readonly OracleRecord[]): readonly OracleRec
   });
 }
 
-/** Fences that more than one writer wrote under: each was granted twice. */
+/** Fences that more than one writer used: each was granted twice. */
 export function sharedFences(records: readonly OracleRecord[]): readonly number[] {
   const writers = new Map<number, Set<string>>();
   for (const { fence, who } of records) {
@@ -40,7 +40,7 @@ export function sharedFences(records: readonly OracleRecord[]): readonly number[
   return [...writers].filter(([, who]) => who.size > 1).map(([fence]) => fence);
 }
 
-/** Writes that fell between the `enter` and the `leave` of somebody else: two holders acted at once. */
+/** Writes between the `enter` and the `leave` of another writer: two holders acted at once. */
 export function overlaps(records: readonly OracleRecord[]): readonly OracleRecord[] {
   let inside: number | undefined;
   return acceptedOnly(records).filter((record) => {

@@ -1,6 +1,6 @@
-// The oracle: an append-only resource in a process of its own, which shares nothing with any store
-// of ours. When it checks, it refuses a fence lower than the highest it has seen; when it does not,
-// it takes everything. Either way it writes down what came, in the order in which it came.
+// The oracle: an append-only resource in its own process, which shares nothing with our stores.
+// With the check it refuses a fence lower than the highest it has seen. Without the check it
+// accepts everything. It always records the writes in the order in which they came.
 
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -25,7 +25,7 @@ function take(write: OracleWrite, to: string): OracleAnswer {
 const server = createServer({ noDelay: true }, (socket) => {
   socket.on('error', () => undefined);
   const lines = createInterface({ input: socket });
-  // A writer that was killed resets its connection, and the reader of lines says so again.
+  // A killed writer resets its connection, and the reader of lines reports that again.
   lines.on('error', () => undefined);
   lines.on('line', (line) => {
     socket.write(`${JSON.stringify(take(JSON.parse(line), file))}\n`);

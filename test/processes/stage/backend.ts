@@ -1,4 +1,4 @@
-// The stores that every theme runs on. A fresh address is a store that nobody has opened yet.
+// The stores for every theme. A fresh address is a store that was never opened.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// A child process that is told what to do: calls go to it and answers come back over its IPC
-// channel. It ends when the channel closes, so it cannot outlive this process, frozen or not.
+// A child process that takes commands: calls go to it, and answers come back over its IPC channel.
+// It ends when the channel closes, so it cannot outlive this process, frozen or not.
 
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -66,7 +66,7 @@ export class Child<Api extends object> {
     this.#process.on('error', () => undefined);
   }
 
-  /** Fails when there is no answer within `withinMs`, so that no test waits for ever. */
+  /** Rejects if there is no answer within `withinMs`, so that no test waits for ever. */
   call<Name extends keyof Api & string>(
     name: Name,
     input: InputOf<Api[Name]>,
@@ -80,7 +80,8 @@ export class Child<Api extends object> {
       this.#pending.set(id, { resolve, reject });
       this.#process.send({ kind: 'call', id, name, input } satisfies CallMessage);
     });
-    // Whoever awaits it sees the failure; a child that is killed on purpose has callers that do not.
+    // A caller that awaits it sees the failure; callers of a child that is killed on purpose do not
+    // await.
     answer.catch(() => undefined);
     return answer;
   }

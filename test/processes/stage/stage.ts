@@ -1,4 +1,4 @@
-// Where one test happens: a fresh store, any number of processes, oracles. All of it is gone when
+// The place of one test: a fresh store, any number of processes, oracles. All of it is removed when
 // the test ends, however it ends.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

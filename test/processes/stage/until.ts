@@ -3,7 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 const LOOK_EVERY_MS = 10;
 const GIVE_UP_AFTER_MS = 60_000;
 
-/** Looks until it is so. For facts that nobody announces, such as what time has made of a lease. */
+/**
+ * Polls until the condition holds. For facts without an event, such as the effect of time on a
+ * lease.
+ */
 export async function until(what: string, isSo: () => Promise<boolean> | boolean): Promise<void> {
   const startedAt = performance.now();
   while (!(await isSo())) {

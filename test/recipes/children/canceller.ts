@@ -1,5 +1,5 @@
-// Works through steps under a lease: intent, effect, settle, checkpoint. It can be told to stop dead
-// before or after the effect of one step, so that it can be killed right there.
+// Works through steps under a lease: intent, effect, settle, checkpoint. On request it halts before
+// or after the effect of one step, so that the test can kill it right there.
 
 import { openSession } from '../../../src/index.ts';
 import { type Term, withLease } from '../../../src/recipes/index.ts';
@@ -15,11 +15,11 @@ export interface Cancellation {
   readonly oraclePort: number;
   readonly steps: number;
   readonly haltAt?: { readonly step: number; readonly moment: 'before-effect' | 'after-effect' };
-  /** Effects that are known to have happened: what one would ask the provider. */
+  /** Effects that have happened, as the provider would report them. */
   readonly happened: readonly string[];
 }
 
-/** What it was given with the lease, and what it did. */
+/** The content of its grant, and its own actions. */
 export interface Cancelled {
   readonly outcome: string;
   readonly exit: string;
@@ -29,7 +29,7 @@ export interface Cancelled {
 }
 
 export interface CancellerApi {
-  /** Emits `halted` when it stops dead; it never answers then. */
+  /** Emits `halted` when it halts; then it never answers. */
   cancel(input: Cancellation): Promise<Cancelled>;
 }
 

@@ -1,5 +1,5 @@
-// A candidate of an election. While it leads it writes to the oracle again and again; when it is told
-// to stop it takes a while to finish, and says that it left only after that.
+// A candidate of an election. While it leads it writes to the oracle again and again. On a stop it
+// takes a while to finish, and only then writes that it left.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Election, elect, type Term } from '../../../src/recipes/index.ts';
@@ -16,7 +16,7 @@ export interface Stand {
   readonly oraclePort: number;
 }
 
-/** Told with the event `leads`. */
+/** Sent with the event `leads`. */
 export interface Leads {
   readonly fence: number;
   readonly exit: string;
@@ -26,7 +26,7 @@ export interface CandidateApi {
   stand(input: Stand): Promise<void>;
   state(input: null): Promise<string>;
   stop(input: null): Promise<void>;
-  /** How often each verb of the store was called since it stands. */
+  /** How often it has called each verb of the store since it began to stand. */
   calls(input: null): Promise<ReadonlyMap<string, number>>;
 }
 

@@ -1,4 +1,4 @@
-// A process with a session that has child sessions, each with leases of its own.
+// A process with a session and child sessions, each with its own leases.
 
 import { type HeldLease, openSession, type Session } from '../../../src/index.ts';
 import { serveCalls } from '../../processes/children/serve-calls.ts';
@@ -13,7 +13,7 @@ export interface Raise {
 }
 
 export interface FamilyApi {
-  /** Answers with the id of the parent, when every lease is held. */
+  /** Returns the id of the parent once every lease is held. */
   raise(input: Raise): Promise<string>;
   /** How many leases still have authority, by their holder's own knowledge. */
   held(input: null): Promise<number>;

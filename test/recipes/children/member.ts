@@ -1,5 +1,5 @@
-// A member of a pool. For each key it works on it tells the oracle when it enters, now and then that it works, and
-// when it leaves.
+// A member of a pool. For each of its keys it writes to the oracle when it enters, now and then
+// while it works, and when it leaves.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Pool, type PoolTerm, pool } from '../../../src/recipes/index.ts';
@@ -17,12 +17,12 @@ export interface Join {
   readonly hopeless?: readonly string[];
 }
 
-/** Told with the event `entered`. */
+/** Sent with the event `entered`. */
 export interface Entered {
   readonly key: string;
   readonly fence: number;
   readonly exit: string;
-  /** The fence of the term before this one, and of whoever saved the checkpoint. */
+  /** The fence of the term before this one, and of the checkpoint's writer. */
   readonly fenceBefore: number | undefined;
   readonly checkpointFence: number | undefined;
 }
@@ -71,7 +71,7 @@ async function work(term: PoolTerm, join: Join, oracle: OracleClient): Promise<v
     }
     await lease.checkpoint(`by ${join.owner}`);
   } finally {
-    // Also when it has lost the lease: it works no more.
+    // Also after it has lost the lease: it works no more.
     await record('leave');
   }
 }

@@ -1,4 +1,4 @@
-// A node of a service: registers, and says what it sees of the others when it is asked to watch.
+// A node of a service: it registers, and on request it watches the others and reports what it sees.
 
 import type { KernelStore, LeasePolicy, Session } from '../../../src/index.ts';
 import { registry } from '../../../src/recipes/index.ts';
@@ -17,7 +17,7 @@ export interface Register {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** Told with the event `change`. */
+/** Sent with the event `change`. */
 export interface Change {
   readonly kind: string;
   readonly owner: string;
@@ -27,7 +27,7 @@ export interface Change {
 export interface NodeApi {
   connect(input: Connect): Promise<void>;
   register(input: Register): Promise<void>;
-  /** Answers at once; every change is told as it is seen. */
+  /** Returns at once; sends every change as it sees it. */
   watch(input: null): Promise<void>;
   list(input: { readonly gone: boolean }): Promise<readonly string[]>;
   leave(input: null): Promise<void>;

@@ -13,7 +13,7 @@ import { openStoreAt, type StoreAddress } from '../../processes/stage/store-addr
 export interface OpenProver {
   readonly store: StoreAddress;
   readonly ttlMs: number;
-  /** Of the session: the thread ends the process. */
+  /** An option of the session: the thread ends the process. */
   readonly exitOnOverrun?: boolean;
 }
 
@@ -21,9 +21,9 @@ export interface Block {
   readonly key: string;
   /** How long it really blocks. */
   readonly ms: number;
-  /** How long it announces to be busy; nothing when it does not. */
+  /** How long it announces to be busy. Absent: it does not announce. */
   readonly announcedMs?: number;
-  /** Under a session that was opened below the watchdog session. */
+  /** In a child session of the watchdog session. */
   readonly below?: boolean;
 }
 
@@ -35,10 +35,14 @@ export interface Stubborn {
 
 export interface ProverApi {
   open(input: OpenProver): Promise<void>;
-  /** Acquires, emits `blocking`, blocks, and says what `assertHeld` did in the next line. */
+  /**
+   * Acquires, emits `blocking`, blocks, and returns the result of `assertHeld` in the next line.
+   */
   block(input: Block): Promise<string>;
   release(input: { readonly key: string }): Promise<string>;
-  /** Work that does not stop when it is told. Emits `working`, and `overrun` when that is reported. */
+  /**
+   * Work that ignores its abort signal. Emits `working`, and `overrun` when the session reports it.
+   */
   beStubborn(input: Stubborn): Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-// Revokes everything under a prefix and tells of every page.
+// Revokes everything under a prefix and reports every page.
 
 import { revokePrefix } from '../../../src/recipes/index.ts';
 import { emit, serveCalls } from '../../processes/children/serve-calls.ts';
@@ -11,14 +11,14 @@ export interface RevokeAll {
   readonly after?: string;
 }
 
-/** Told with the event `progress`. */
+/** Sent with the event `progress`. */
 export interface Page {
   readonly after: string;
   readonly ended: number;
 }
 
 export interface RevokerApi {
-  /** Answers with how many terms it has ended. */
+  /** Returns how many terms it has ended. */
   revoke(input: RevokeAll): Promise<number>;
 }
 

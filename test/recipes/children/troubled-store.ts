@@ -1,5 +1,5 @@
-// The store as the thread of a watchdog session opens it, in a bad state: its second heartbeat fails in a
-// way no store should, or ends the thread.
+// The store that the thread of a watchdog session opens, in a bad state: its second heartbeat fails
+// in a way no store should, or ends the thread.
 
 import type { KernelStore } from '../../../src/lease/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';

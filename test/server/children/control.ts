@@ -1,5 +1,5 @@
-// Is on time and writes a byte to the disk, nothing else, and says how late it was at worst: what a machine makes
-// its processes wait, whatever they do.
+// A process that only wakes in time and writes a byte to the disk. It prints its greatest delay,
+// which is the machine's own delay for every process.
 
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 

@@ -6,7 +6,7 @@ import { releasedOrder } from '../released-order.ts';
 export interface ReleasedWorkerArgs {
   readonly urls: readonly string[];
   readonly release: string;
-  /** What this build calls its first step. */
+  /** The name of this build's first step. */
   readonly step: string;
   readonly owner: string;
 }

@@ -1,5 +1,5 @@
-// What a request costs, in numbers that do not depend on the machine: characters parsed and written as JSON, rows that
-// pass the store's port, and blocks of this project's code that ran.
+// The cost of a request, in numbers that do not depend on the machine: characters parsed and
+// written as JSON, rows that pass the store's port, and blocks of this project's code that ran.
 
 import { Session } from 'node:inspector/promises';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
@@ -7,9 +7,9 @@ import type { CoordinatorStore } from '../../../src/store/contract/execution-sto
 export interface Cost {
   /** Characters that JSON.parse read. */
   parsed: number;
-  /** Characters that JSON.stringify made. */
+  /** Characters that JSON.stringify wrote. */
   written: number;
-  /** Items of lists that the store was given or answered with. */
+  /** Items of lists in requests to the store and in its answers. */
   rows: number;
   /** How often blocks of code in src ran: comparisons, turns of loops. */
   blocks: number;
@@ -21,7 +21,7 @@ export class Counters {
   readonly #stringify = JSON.stringify;
   #now: Cost = { parsed: 0, written: 0, rows: 0, blocks: 0 };
 
-  /** Before the code that is to be counted is loaded. */
+  /** Call this before the code to count is loaded. */
   static async start(): Promise<Counters> {
     const counters = new Counters();
     const session = counters.#session;
@@ -46,7 +46,7 @@ export class Counters {
     this.#session.disconnect();
   }
 
-  /** What happened since the last time, this included: taking the count of blocks takes long. */
+  /** The counts since the last call, this call included: reading the block counts takes long. */
   async of(what: () => Promise<unknown>): Promise<Cost> {
     this.#now = { parsed: 0, written: 0, rows: 0, blocks: 0 };
     await what();
@@ -55,7 +55,7 @@ export class Counters {
     return { ...cost, blocks: await this.#blocks() };
   }
 
-  /** Since it was last asked. */
+  /** Since the last call. */
   async #blocks(): Promise<number> {
     const { result } = await this.#session.post('Profiler.takePreciseCoverage');
     return result
@@ -64,7 +64,7 @@ export class Counters {
       .reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The same store, whose rows are counted. */
+  /** The same store, with counted rows. */
   counted(store: CoordinatorStore): CoordinatorStore {
     const counting = <Part extends object>(part: Part): Part =>
       new Proxy(part, {
@@ -92,7 +92,7 @@ export class Counters {
   }
 }
 
-/** Lists within what crosses the port, two levels deep: a page, the parts of a write. */
+/** Lists in requests and answers at the port, two levels deep: a page, the parts of a write. */
 function rowsIn(value: unknown, depth = 0): number {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array || depth > 3) {
     return 0;

@@ -1,5 +1,5 @@
-// The largest value that a schema allows within a number of characters: `many` small items, one item that is `deep`
-// and has many, or one with `long` texts.
+// The largest value that a schema allows within a number of characters: `many` small items, one
+// `deep` item with many inside, or one with `long` texts.
 
 import type { TSchema } from 'typebox';
 
@@ -57,7 +57,9 @@ export function largestOf(given: TSchema, largest: Largest, name = ''): unknown 
   }
 }
 
-/** The first list or text that may be long has what there is; the others are as short as can be. */
+/**
+ * The first list or text that may be long takes all the room; the others are as short as possible.
+ */
 function objectOf(schema: Schema, largest: Largest): object {
   const entries = Object.entries(schema.properties ?? {});
   const [records] = Object.values(schema.patternProperties ?? {});

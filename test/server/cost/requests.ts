@@ -1,5 +1,5 @@
-// The worst requests that a tenant may send: every route and every message of the worker protocol, against a project
-// that is as large as one may make it.
+// The worst requests that a tenant may send: every route and every message of the worker protocol,
+// against a project of the largest size.
 
 import { createHash } from 'node:crypto';
 import type { TSchema } from 'typebox';
@@ -19,23 +19,23 @@ import { largestOf, SHAPES } from './largest.ts';
 export interface Request {
   /** The name of the route. */
   readonly name: string;
-  /** What is large about it. */
+  /** The large part of it. */
   readonly shape: Shape;
   readonly method: string;
   readonly path: string;
-  /** Made when it is sent: it is large. */
+  /** Created when it is sent, since it is large. */
   readonly body?: () => string | Uint8Array<ArrayBuffer>;
-  /** It is answered for as long as it is held: it is let go of after its first bytes. */
+  /** The response never ends, so the test drops it after its first bytes. */
   readonly isStream?: boolean;
 }
 
-/** `name`: a name that no schema knows, as long as the body may be. */
+/** `name`: an unknown name, as long as the body may be. */
 type Shape = 'query' | 'empty' | 'name' | 'own' | 'bytes' | (typeof SHAPES)[number];
 
 const MIB = 1024 * 1024;
-/** A quarter of the largest bodies, for the sake of the time that it takes; in a sampled run less. */
+/** A quarter of the largest bodies, to save time; in a sampled run less. */
 const VALUES_MAX = isFullRun() ? 8 * MIB : MIB;
-/** A sampled run plants just more than one page takes. */
+/** A sampled run plants just more than one page holds. */
 const PLANTED = isFullRun()
   ? { events: 30, batches: 4, values: 10 }
   : { events: 18, batches: 1, values: 4 };
@@ -101,7 +101,10 @@ export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
 
 const ROWS_MAX = 20_000;
 
-/** The most events that one write may have. Those that `largestOf` makes are refused before the store is asked. */
+/**
+ * The most events in one write. The store port is not called for those of `largestOf`, which are
+ * refused earlier.
+ */
 function ownWrite({ execution: id, fence, session, seq }: Rich, chars: number): object {
   const event = { kind: 'step-completed', name: 's', body: '{"key":"step:s#1","out":{"v":1}}' };
   const count = Math.min(ROWS_MAX, Math.floor(chars / (JSON.stringify(event).length + 1)) - 10);
@@ -116,7 +119,7 @@ type Schema = TSchema & {
 
 /** For every route. */
 export function requestsFor(rich: Rich): readonly Request[] {
-  // Reads first: what others do to it makes it smaller.
+  // Reads first, since the other requests make it smaller.
   const inOrder = [
     ...ROUTES.filter(({ method }) => method === 'GET'),
     ...ROUTES.filter(({ method }) => method !== 'GET'),
@@ -175,7 +178,7 @@ function pathOf({ path, name }: Route, rich: Rich): string {
   });
 }
 
-/** The largest page; nothing is waited for. */
+/** The largest page, without waiting. */
 function queryOf(schema: Schema | undefined): string {
   const { limit, waitMs } = schema?.properties ?? {};
   if (waitMs !== undefined) return '?waitMs=1';
@@ -188,7 +191,7 @@ export interface Message {
   readonly bytes?: Uint8Array;
 }
 
-/** For every message of a worker, in envelopes: as gRPC, queues and endpoints carry them. */
+/** For every message of a worker, in envelopes, as gRPC, queues and endpoints carry them. */
 export function messagesFor(rich: Rich): readonly Message[] {
   const { execution: id, interaction, session, digest } = rich;
   const shares = [{ lane: 'interactive', limit: 1_000 }];
@@ -224,7 +227,9 @@ export function messagesFor(rich: Rich): readonly Message[] {
   });
 }
 
-/** Reads all of the answer; of a stream, its first bytes. Answers with the bytes that it sent. */
+/**
+ * Reads the whole response, or the first bytes of a stream. Returns the number of bytes it sent.
+ */
 export async function send(url: string, key: string, request: Request): Promise<number> {
   const { method, path, isStream = false } = request;
   const body = request.body?.();

@@ -47,7 +47,7 @@ export async function openStand(given: Given): Promise<Stand & AsyncDisposable> 
   };
 }
 
-/** With a session of its own: sessions belong to the key that opened them. */
+/** With its own session: sessions belong to the key that opened them. */
 export async function transportTo(
   stand: Stand,
   name: keyof typeof TRANSPORTS,
@@ -60,10 +60,10 @@ export async function transportTo(
   return { transport, rich: { ...rich, session } };
 }
 
-/** The messages of `push`: what it is answered with. */
+/** The messages of `push`, whose answers the test makes large. */
 export const PUSHED = ['probe', 'drive'] as const;
 
-/** An endpoint that answers one of them with as much as it may. */
+/** An endpoint that gives one of them the largest answer. */
 export class LargeEndpoint {
   readonly #signer: Signer = new Signer('cost', SIGNING);
   readonly #fake: FakeEndpoint = new FakeEndpoint({ signing: SIGNING, older: SIGNING.current });

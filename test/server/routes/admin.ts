@@ -4,7 +4,7 @@ import { nameIn, refusedWith } from '../coordinator.ts';
 import type { Case } from './case.ts';
 
 const projects: Case = {
-  name: 'projects are put and listed by keys of all projects',
+  name: 'keys for all projects put and list projects',
   async run(coordinator) {
     const all = await coordinator.client(['admin']);
     assert.deepEqual(await all.projects.put('ours', { title: 'Ours' }), { existing: false });
@@ -72,7 +72,7 @@ const keys: Case = {
 };
 
 const rotation: Case = {
-  name: 'a rotated key allows the same, and the old one is good for a while',
+  name: 'a rotated key allows the same, and the old one stays valid for a while',
   async run(coordinator) {
     const all = await coordinator.client(['admin']);
     await all.projects.put('ours');

@@ -22,7 +22,7 @@ const archive = openFolderArchive({ folder });
 const keepMs = { completed: 0 };
 
 const findsArchived: Case = {
-  name: 'what was archived is gone from executions, which says where it is, and is found, read and checked',
+  name: 'an archived execution is gone from executions with a pointer, and is found, read and verified',
   given: { retention: { archive, keepMs } },
   async run(coordinator) {
     await coordinator.worker([quick]);
@@ -64,7 +64,7 @@ const findsArchived: Case = {
 };
 
 const ofProjects: Case = {
-  name: 'each project has its own time and its own archive, and sees no other',
+  name: 'each project has its own retention and archive, and sees no other',
   given: { retention: { archive, keepMs } },
   async run(coordinator) {
     const ids: string[] = [];
@@ -95,7 +95,7 @@ const ofProjects: Case = {
 };
 
 const without: Case = {
-  name: 'a coordinator without an archive removes nothing, and says what to set',
+  name: 'a coordinator without an archive removes nothing, and names the missing setting',
   async run(coordinator) {
     const client = await coordinator.client(['operate'], 'default');
     assert.deepEqual(await client.archive.list(), { items: [] });

@@ -32,7 +32,7 @@ async function asked(
 }
 
 const listed: Case = {
-  name: 'what is asked is listed by who, what and where, with its request',
+  name: 'questions are listed by assignee, name and execution, with their request',
   async run(coordinator) {
     const { execution, id } = await asked(coordinator);
     const client = await coordinator.client(['submit'], 'default');
@@ -55,7 +55,7 @@ const listed: Case = {
 };
 
 const answered: Case = {
-  name: 'an answer is taken once; another one is told who won',
+  name: 'an answer is accepted once; another one is refused with the winner',
   async run(coordinator) {
     const { execution, id } = await asked(coordinator);
     const client = await coordinator.client(['submit', 'operate'], 'default');
@@ -67,7 +67,7 @@ const answered: Case = {
     }
     const operator = await coordinator.client(['operate'], 'default');
     const own = operator.executions.submit({ pipeline: 'asks', input: {} });
-    await assert.rejects(own, refusedWith('role-missing', 403), 'who answers does not submit');
+    await assert.rejects(own, refusedWith('role-missing', 403), 'a key that answers cannot submit');
     assert.deepEqual(await client.awaits.answer(id, { ok: true }), {
       kind: 'answered',
       settled: true,
@@ -84,7 +84,7 @@ const answered: Case = {
 };
 
 const early: Case = {
-  name: 'an answer can be there before it is asked for',
+  name: 'an answer can come before its question',
   async run(coordinator) {
     const withQuestions = pipeline({
       name: 'later',
@@ -105,7 +105,7 @@ const early: Case = {
 };
 
 const lookedAfter: Case = {
-  name: 'an await is given another time, another assignee, and is cancelled',
+  name: 'an await gets another timeout and another assignee, and is cancelled',
   async run(coordinator) {
     const { execution, id } = await asked(coordinator, { timeoutMs: 3_600_000 });
     const operator = await coordinator.client(['operate'], 'default');
@@ -127,7 +127,7 @@ const lookedAfter: Case = {
 };
 
 const linked: Case = {
-  name: 'whoever has a link sees what is asked and answers it, without any key',
+  name: 'a link shows its question and answers it, without a key',
   given: { links: LINKS },
   async run(coordinator) {
     const { execution, id } = await asked(coordinator, { signed: true });
@@ -162,7 +162,7 @@ const linked: Case = {
 };
 
 const expiredLinks: Case = {
-  name: 'a link that has expired, or that no keys are there for, answers nothing',
+  name: 'an expired link, or one without signing keys, answers nothing',
   async run(coordinator) {
     const { id } = await asked(coordinator);
     const operator = await coordinator.client(['operate'], 'default');

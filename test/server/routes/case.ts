@@ -1,6 +1,6 @@
 import type { Given, TestCoordinator } from '../coordinator.ts';
 
-/** Something that callers of a coordinator can rely on, on every store. */
+/** A promise to callers of a coordinator, on every store. */
 export interface Case {
   readonly name: string;
   readonly given?: Given;

@@ -9,7 +9,7 @@ const idle = pipeline({ name: 'idle', run: () => 1 });
 const other = pipeline({ name: 'other', run: () => 1 });
 
 const workers: Case = {
-  name: 'workers are seen by their own project, with what they run',
+  name: 'keys of a project see its workers, with their pipelines',
   async run(coordinator) {
     const worker = await coordinator.worker([idle, other], { project: 'ours', owner: 'w@host' });
     const ours = await coordinator.client(['operate'], 'ours');
@@ -27,7 +27,7 @@ const workers: Case = {
 };
 
 const everyWorker: Case = {
-  name: 'workers of all kinds are seen by keys of all projects, with what they run now',
+  name: 'keys for all projects see all kinds of workers, with their running executions',
   async run(coordinator) {
     const begun = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
@@ -74,7 +74,7 @@ const everyWorker: Case = {
 };
 
 const sessions: Case = {
-  name: 'sessions of no project are for keys of all projects; an admin ends them',
+  name: 'sessions without a project are for keys of all projects, and an admin ends them',
   async run(coordinator) {
     const { store } = coordinator;
     await using session = await openSession({ store, owner: 'somebody' });

@@ -11,7 +11,7 @@ const asks = pipeline({
 });
 
 const operations: Case = {
-  name: 'what people do is on record with who they are; notes are added, by operators only',
+  name: 'operations are recorded with their actor, and only operators add notes',
   async run(coordinator) {
     await coordinator.worker([asks]);
     const client = await coordinator.client(['submit', 'operate'], 'default');

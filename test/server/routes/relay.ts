@@ -41,7 +41,7 @@ const offer = pipeline({
   },
 });
 
-/** Lists hold the engine's own executions only where their pipeline is named. */
+/** Lists contain the engine's own executions only if the filter names their pipeline. */
 const RELAYED = { pipeline: 'holdfast.answer/offer', tag: 'holdfast.answer' };
 
 async function asked(
@@ -54,7 +54,7 @@ async function asked(
 }
 
 const checked: Case = {
-  name: 'an answer is checked and projected by a worker that has the question',
+  name: 'a worker that has the question validates and projects an answer',
   async run(coordinator) {
     await coordinator.worker([offer]);
     const { execution, id } = await asked(coordinator);
@@ -72,7 +72,7 @@ const checked: Case = {
     const { output } = await client.executions.result(execution);
     const { pays, by } = output as { readonly pays: number; readonly by: string };
     assert.deepEqual([pays, nameIn(by)], [180, 'submit+operate of default']);
-    // What was refused is nobody's dead letter.
+    // A refused answer leaves no dead letter.
     assert.deepEqual((await client.deadLetters.list()).items, []);
     const { items } = await client.executions.list(RELAYED);
     assert.ok(items.length >= 4);
@@ -80,7 +80,7 @@ const checked: Case = {
 };
 
 const early: Case = {
-  name: 'what a projector needs is not there before it is asked',
+  name: 'an answer that needs a projector is refused as too early before its question',
   async run(coordinator) {
     await coordinator.worker([offer]);
     const client = await coordinator.client(['submit', 'operate'], 'default');
@@ -94,7 +94,7 @@ const early: Case = {
 };
 
 const sealed: Case = {
-  name: 'whoever relays needs no codec: what comes out is stored as the worker has sealed it',
+  name: 'a relaying coordinator needs no codec: the projected answer is stored as the worker sealed it',
   async run(coordinator) {
     const codec = aesCodec([{ id: 'one', key: randomBytes(32) }]);
     await coordinator.worker([offer], { codec });
@@ -113,7 +113,7 @@ const sealed: Case = {
 };
 
 const alone: Case = {
-  name: 'without a worker that could check it, nothing is changed, and that is said',
+  name: 'without a worker that can validate it, an answer is refused and nothing changes',
   given: { limits: { relayAnswersMs: 50 } },
   async run(coordinator) {
     const worker = await coordinator.worker([offer]);

@@ -47,7 +47,7 @@ const letters: Case = {
 };
 
 const redriven: Case = {
-  name: 'an execution is driven again, by whom and why',
+  name: 'an execution is re-driven, with actor and reason',
   async run(coordinator) {
     const [id = ''] = await failed(coordinator, 1);
     const client = await coordinator.client(['operate'], 'default');
@@ -68,7 +68,7 @@ const redriven: Case = {
 };
 
 const undone: Case = {
-  name: 'a compensation that fails is tried again at once, or left out for a reason',
+  name: 'a compensation that fails is tried again at once, or skipped with a reason',
   async run(coordinator) {
     let isBroken = true;
     const saga = pipeline({
@@ -117,7 +117,7 @@ const undone: Case = {
 };
 
 const jobs: Case = {
-  name: 'many are driven again by a job, which is counted, and told item by item',
+  name: 'a job re-drives many executions, with counts and an outcome for each',
   async run(coordinator) {
     const ids = await failed(coordinator, 5);
     const client = await coordinator.client(['operate', 'submit'], 'default');
@@ -148,7 +148,7 @@ const jobs: Case = {
 };
 
 const cancels: Case = {
-  name: 'a job is paused, resumed and stopped; what it cancels is of its own project',
+  name: 'a job is paused, resumed and stopped, and cancels executions of its own project only',
   async run(coordinator) {
     const client = await coordinator.client(['operate', 'submit'], 'default');
     const other = await coordinator.client(['submit'], 'other');

@@ -21,12 +21,12 @@ function read(bytes: Buffer): readonly (string | null)[] {
   return values;
 }
 
-test('long texts arrive as they are, whatever is in them', () => {
+test('long texts arrive unchanged, whatever their content', () => {
   const values = ['{"a":"\\"}', '', 'ä€😀'.repeat(3_000), 'NULL', '{}'];
   assert.deepEqual(read(longTexts(values) as Buffer), values);
 });
 
-test('what is absent is null, and nothing is sent when all are', () => {
+test('absent texts are null, and nothing is sent if all are absent', () => {
   assert.deepEqual(read(longTexts([undefined, 'x', null]) as Buffer), [null, 'x', null]);
   assert.equal(longTexts([undefined, null]), null);
   assert.equal(longTexts([]), null);

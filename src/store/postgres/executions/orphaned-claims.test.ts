@@ -75,7 +75,7 @@ async function found(
 
 const MINUTE_MS = 60_000;
 
-test('X-25: a claim that may have been done is not forgotten however long the server is away', async () => {
+test('X-25: a claim that may have been done is not forgotten, however long the server is away', async () => {
   const clock = new ManualClock();
   const server = new Server();
   const orphans = new OrphanedClaims(clock);
@@ -92,7 +92,7 @@ test('X-25: a claim that may have been done is not forgotten however long the se
   assert.deepEqual(await found(orphans, server), [], 'once');
 });
 
-test('X-25: a claim that is done late, by a server that was slow, is found all the same', async () => {
+test('X-25: a claim that a slow server does late is still found', async () => {
   const clock = new ManualClock();
   const server = new Server();
   const orphans = new OrphanedClaims(clock);
@@ -107,7 +107,7 @@ test('X-25: a claim that is done late, by a server that was slow, is found all t
   assert.deepEqual(await found(orphans, server), [9]);
 });
 
-test('X-25: a claim that was delivered is not an orphan, also when it was answered beside the claim that was lost', async () => {
+test('X-25: a delivered claim is not an orphan, even if it was answered beside the lost one', async () => {
   const server = new Server();
   const orphans = new OrphanedClaims(new ManualClock());
   orphans.sent(ANN);
@@ -118,10 +118,14 @@ test('X-25: a claim that was delivered is not an orphan, also when it was answer
   orphans.suspect(ANN);
   assert.deepEqual(await found(orphans, server), [4]);
   orphans.sent(ANN);
-  assert.equal(orphans.deliver(ANN, [claimedOf(4)]).length, 0, 'its late answer is not told again');
+  assert.equal(
+    orphans.deliver(ANN, [claimedOf(4)]).length,
+    0,
+    'its late answer is not returned again',
+  );
 });
 
-test('X-25: a lost claim is looked for often at first and seldom later, and others never', async () => {
+test('X-25: a lost claim is looked for often at first and rarely later, and other claims never', async () => {
   const clock = new ManualClock();
   const server = new Server();
   const orphans = new OrphanedClaims(clock);
@@ -137,7 +141,7 @@ test('X-25: a lost claim is looked for often at first and seldom later, and othe
   assert.equal(server.asked, 1);
 });
 
-test('X-25: sessions that have ended are forgotten, and what is carried no more', async () => {
+test('X-25: ended sessions, and executions that are no longer carried, are forgotten', async () => {
   const clock = new ManualClock();
   const server = new Server();
   const orphans = new OrphanedClaims(clock);

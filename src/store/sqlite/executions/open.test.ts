@@ -122,7 +122,7 @@ test('X-23: work and history are committed together', () =>
     assert.equal(rowsOf(file, 'select * from mine').length, 1);
   }));
 
-test('X-23: when work throws, only what it did is undone, and not its neighbours in the flush', () =>
+test('X-23: when work throws, only its writes are undone, and not its neighbours in the flush', () =>
   withStore(async (store, file) => {
     const running = await startOne(store);
     const neighbour = submission();
@@ -145,12 +145,12 @@ test('X-23: when work throws, only what it did is undone, and not its neighbours
     assert.equal(again.kind, 'recorded');
   }));
 
-test('X-23: work that returns a promise is told so, and nothing is written', () =>
+test('X-23: work that returns a promise is refused, and nothing is written', () =>
   withStore(async (store) => {
     const running = await startOne(store);
     const outcome = await store.executions.transact({
       ...{ ...running, seq: 3, events: () => [STEP] },
-      work: async () => Promise.reject(new Error('nobody waits for this')),
+      work: async () => Promise.reject(new Error('this promise is not awaited')),
     });
     assert.ok(outcome.kind === 'threw' && outcome.error instanceof InvalidInput);
     assert.deepEqual(await kindsOf(store, running.id), ['submitted', 'claimed']);
@@ -184,7 +184,7 @@ test('X-23: the connection is lent without control over the transaction, and onl
     assert.throws(() => statement?.get(), InvalidInput);
   }));
 
-test('X-4: what another process appended under the same fence is noticed by every verb', () =>
+test('X-4: every verb notices an event that another process appended under the same fence', () =>
   withStore(async (store, file) => {
     const other = await openSqliteStore({ file });
     try {
@@ -257,7 +257,7 @@ test('a flush sends one wakeup, whatever the listeners do', () =>
     assert.equal(wakeups, 1);
   }));
 
-test('X-13: ten thousand children in one write', () =>
+test('X-13: one write can have ten thousand children', () =>
   withStore(async (store) => {
     const running = await startOne(store);
     const parent = { id: running.id, call: 'child:all#1' } as unknown as NonNullable<

@@ -50,7 +50,7 @@ function failCommits(t: TestContext, outcomes: readonly ('done' | 'undone')[]): 
   );
 }
 
-test('X-25: what was claimed and never answered is answered to the next claim of its session', async (t) => {
+test('X-25: a claim that got no answer is returned to the next claim of its session', async (t) => {
   const store = await opened(t);
   const ann = await worker(store);
   const [first, second] = [await mustSubmit(store), await mustSubmit(store)];
@@ -73,7 +73,7 @@ test('X-25: what was claimed and never answered is answered to the next claim of
   for (const claimed of claims) await mustFinish(store, heldOf(claimed, ann));
 });
 
-test('X-25: a claim that was not done is not answered, and what it was for is claimed anew', async (t) => {
+test('X-25: a claim that was not done is not returned, and its executions are claimed anew', async (t) => {
   const store = await opened(t);
   const ann = await worker(store);
   const id = await mustSubmit(store);
@@ -98,7 +98,7 @@ test('X-25: an answer that is lost twice is not forgotten', async (t) => {
   );
 });
 
-test('X-25: what a dead session was never told of is claimed by others, and not by it', async (t) => {
+test('X-25: executions of a lost claim go to other sessions once its session has ended', async (t) => {
   const store = await opened(t);
   const ann = await worker(store);
   const id = await mustSubmit(store);
