@@ -1,12 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bannedPhrases } from './phrases.ts';
+import { bannedInTestNames, bannedPhrases } from './phrases.ts';
 import { projectFiles } from './project-files.ts';
 
 const PAGES = '{README,ARCHITECTURE,CONTRIBUTING,CHANGELOG,SECURITY,docs/promises}.md';
 
 test('core documents and specs have no banned phrase', () => {
   assert.deepEqual(bannedPhrases(projectFiles(PAGES, 'docs/{spec,reference}/*.md')), []);
+});
+
+test('names of tests and contract cases have no banned phrase', () => {
+  const files = projectFiles('{contract,test}/**/*.ts', 'src/**/*.test.ts');
+  assert.deepEqual(
+    bannedInTestNames(files.filter(({ path }) => !path.startsWith('test/tidy/'))),
+    [],
+  );
+});
+
+test('a test name with a banned phrase is found, with or without rules', () => {
+  const found = (text: string) => bannedInTestNames([{ path: 'a.test.ts', text }]).length;
+  assert.equal(found("test('A-5: what is older than the newest fence is refused', f);"), 1);
+  assert.equal(found("{ name: 'a key that nobody holds is free' }"), 1);
+  assert.equal(found("test('A-5: an older fence is refused', f);"), 0);
 });
 
 test('a sentence with a banned phrase is found, a question is not', () => {

@@ -1,5 +1,5 @@
 import type { ProjectFile } from './project-files.ts';
-import { proseOfMarkdown, sentencesOf } from './prose.ts';
+import { proseOfMarkdown, sentencesOf, testNamesIn } from './prose.ts';
 
 /** Phrases that readers have to decode, each with the way out. */
 const BANNED: readonly (readonly [phrase: RegExp, instead: string])[] = [
@@ -14,6 +14,13 @@ const BANNED: readonly (readonly [phrase: RegExp, instead: string])[] = [
 export function bannedPhrases(pages: readonly ProjectFile[]): readonly string[] {
   return pages.flatMap(({ path, text }) =>
     sentencesOf(proseOfMarkdown(text)).flatMap((sentence) => problemsOf(path, sentence)),
+  );
+}
+
+/** The names of tests and contract cases with a banned phrase. */
+export function bannedInTestNames(files: readonly ProjectFile[]): readonly string[] {
+  return files.flatMap(({ path, text }) =>
+    testNamesIn(text).flatMap((name) => problemsOf(path, name)),
   );
 }
 

@@ -52,6 +52,21 @@ export function proseOfComments(commentView: string): readonly string[] {
   return lines.join('\n').split(/\n\s*\n/);
 }
 
+const TEXT = /('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)/.source;
+const TEST_NAME = new RegExp(
+  `(?:(?<![\\w$])(?:\\w+\\.)?(?:test|it|describe)\\(\\s*|\\bname:\\s*)${TEXT}`,
+  'g',
+);
+const RULES = /^(?:(?:[A-Z]{1,2}-\d+|P\d)(?:, |: ))+/;
+
+/** The names of tests and contract cases as sentences, without the ids of their rules. */
+export function testNamesIn(source: string): readonly string[] {
+  return [...source.matchAll(TEST_NAME)]
+    .map(([, quoted = '']) => quoted.slice(1, -1).replace(RULES, ''))
+    .filter((name) => wordsIn(name) >= 3)
+    .map((name) => name.charAt(0).toUpperCase() + name.slice(1));
+}
+
 export function sentencesOf(blocks: readonly string[]): readonly string[] {
   return blocks
     .map((block) =>
