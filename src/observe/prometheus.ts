@@ -1,5 +1,5 @@
 // holdfast/observe/prometheus: turns the library's reports into metrics in a prom-client registry.
-// The names are stable; docs/guide/observe.md lists them and the Grafana dashboard uses exactly
+// The names are stable; docs/operate/lease-metrics.md lists them and the Grafana dashboard uses exactly
 // these.
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';

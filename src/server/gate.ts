@@ -1,5 +1,5 @@
 // Identifies the caller and its rights. The gate caches a key for a few seconds, so a revoked key
-// may work for that long (stated in docs/guide/coordinator.md).
+// may work for that long (stated in docs/operate/keys.md).
 
 import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
 import { type AccessKey, opens, ROLES, type Role, readKey } from '../features/access/model.ts';

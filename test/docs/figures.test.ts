@@ -18,6 +18,7 @@ const at = (file: string, name: string): Source => ({ file, name });
 
 const MAINTAIN = at('engine/worker/duties.ts', 'MAINTAIN_MS');
 const KEY_CACHE = at('server/gate.ts', 'KEY_CACHE_MS');
+const BODY = at('server/server-options.ts', 'bodyBytesMax');
 const INLINE = at('engine/values/payloads.ts', 'inlineBytesMax');
 const RELAY = at('server/server-options.ts', 'relayAnswersMs');
 const SLEEP = at('support/options.ts', 'TEN_YEARS_MS');
@@ -40,38 +41,54 @@ const FIGURES: Readonly<
     '500 hours': MEASURED,
     '150 hours': MEASURED,
   },
-  'api.md': {
-    '15 s': at('protocol/rest/events.ts', 'KEEP_ALIVE_MS'),
-    '5 s': KEY_CACHE,
-    '10 s': RELAY,
-    '16 MiB': at('support/page-size.ts', 'CHARS_MAX'),
-  },
-  'console.md': { 'five seconds': KEY_CACHE },
-  'coordinator.md': {
-    '32 MiB': at('server/server-options.ts', 'bodyBytesMax'),
+  'configure.md': {
+    '32 MiB': BODY,
     '128 MiB': at('server/server-options.ts', 'historyBytesMax'),
     '1 MiB': at('server/http.ts', 'PLAIN_BYTES_MAX'),
-    '8 KiB': at('support/turns.ts', 'BYTES_PER_WEIGHT'),
-    '100 GiB': at('features/access/model.ts', 'BYTES'),
     '64 KiB': at('server/http.ts', 'PUBLIC_BYTES_MAX'),
-    '5 s': [KEY_CACHE, at('cli/remote/submit.ts', 'FIRST_POLL_MS')],
-    'two seconds': P4,
-    '30 s': [
-      at('protocol/push/push-options.ts', 'cooldownMs'),
-      at('protocol/push/push-options.ts', 'probeMs'),
-      at('server/transports.ts', 'VISIBLE_MS'),
-    ],
-    '15 s': at('protocol/messages/envelope.ts', 'REPLY_TIMEOUT_MS'),
-    '2 s': at('worker/pushed-store.ts', 'REPLY_TIMEOUT_MS'),
-    '1 s': at('protocol/push/call-endpoint.ts', 'FIRST_MS'),
-    '4 s': 'four times the first pause, which doubles with each failed call',
-    '60 s': at('protocol/push/call-endpoint.ts', 'LONGEST_MS'),
   },
+  'console.md': { '5 s': KEY_CACHE },
   'deploy.md': { '35 seconds': 'limits.requestMs, and five seconds more' },
   'elect.md': {
     'two seconds': P4,
     '5 s': at('recipes/standing-session.ts', 'BACKOFF_MS_MAX'),
     'five seconds': at('lease/acquire-lease.ts', 'POLL_MS_HINTED'),
+  },
+  'high-availability.md': { 'two seconds': P4 },
+  'http-workers.md': { 'two seconds': P4 },
+  'keys.md': { '5 s': KEY_CACHE, 'one hour': at('features/access/routes.ts', 'ROTATION_MS') },
+  'projects.md': {
+    '5 s': KEY_CACHE,
+    '8 KiB': at('support/turns.ts', 'BYTES_PER_WEIGHT'),
+    '100 GiB': at('features/access/model.ts', 'BYTES'),
+  },
+  'proxy.md': { '32 MiB': BODY, '60 s': at('protocol/messages/words.ts', 'WAIT_MS_MAX') },
+  'push-endpoints.md': {
+    '30 s': [
+      at('protocol/push/push-options.ts', 'cooldownMs'),
+      at('protocol/push/push-options.ts', 'probeMs'),
+    ],
+    '2 s': at('worker/pushed-store.ts', 'REPLY_TIMEOUT_MS'),
+    '1 s': at('protocol/push/call-endpoint.ts', 'FIRST_MS'),
+    '4 s': 'four times the first pause, which doubles with each failed call',
+    '60 s': at('protocol/push/call-endpoint.ts', 'LONGEST_MS'),
+  },
+  'release-workers.md': { '5 s': at('engine/worker/announcer.ts', 'watched') },
+  'rest.md': {
+    '15 s': at('protocol/rest/events.ts', 'KEEP_ALIVE_MS'),
+    '10 s': RELAY,
+    '16 MiB': at('support/page-size.ts', 'CHARS_MAX'),
+  },
+  'security.md': { '5 s': KEY_CACHE },
+  'sizing.md': {
+    '64 KiB': INLINE,
+    '16 MiB': at('engine/values/payloads.ts', 'bytesMax'),
+    '256 MiB': 'deploy/kubernetes/holdfast.yaml, which test/docs/operate.test.ts checks',
+    '1 GiB': 'deploy/kubernetes/holdfast.yaml, which test/docs/operate.test.ts checks',
+  },
+  'sqs-workers.md': {
+    '30 s': at('server/transports.ts', 'VISIBLE_MS'),
+    '15 s': at('protocol/messages/envelope.ts', 'REPLY_TIMEOUT_MS'),
   },
   'etcd.md': {
     '0.6 s': MEASURED,
@@ -105,7 +122,6 @@ const FIGURES: Readonly<
     'half a minute': at('engine/worker/claim-loop.ts', 'SEALED_PAUSE_MS'),
   },
   'pool.md': { 'two seconds': P4 },
-  'protocol.md': { '64 KiB': INLINE },
   'watchdog-session.md': { 'two seconds': P4 },
   'redis.md': {
     '15 s': at('store/redis/connect.ts', 'silenceMs'),
@@ -113,7 +129,6 @@ const FIGURES: Readonly<
     'two seconds': 'what `appendfsync everysec` of the server promises',
   },
   'registry.md': { '15 s': at('lease/policy.ts', 'breakerHoldMs') },
-  'releases.md': { '5 s': [KEY_CACHE, at('engine/worker/announcer.ts', 'watched')] },
   'stores.md': { 'two minutes': at('store/store-clock.ts', 'HOLD_MS') },
   'with-lease.md': { 'two seconds': P4 },
 };

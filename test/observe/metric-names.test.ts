@@ -29,7 +29,7 @@ test('the dashboard uses every metric and no other', async () => {
 });
 
 test('the guide lists every metric with its labels, and no other', async () => {
-  const text = await readFile(join(ROOT, 'docs/guide/observe.md'), 'utf8');
+  const text = await readFile(join(ROOT, 'docs/operate/lease-metrics.md'), 'utf8');
   assert.deepEqual(metricsIn(text), [...NAMES].sort());
   for (const [name, { kind, labels }] of Object.entries(METRICS)) {
     const row = text.split('\n').find((line) => line.startsWith(`| \`${name}\``));

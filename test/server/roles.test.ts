@@ -1,8 +1,8 @@
-// Every sentence of the guide about roles, and its proof. doors.test.ts checks for every route that
+// Every sentence of the docs about roles, and its proof. doors.test.ts checks for every route that
 // callers without the role are refused.
 
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Role } from '../../src/features/access/model.ts';
@@ -10,7 +10,8 @@ import { pipeline } from '../../src/index.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { refusedWith, TestCoordinator, until } from './coordinator.ts';
 
-const GUIDE = join(import.meta.dirname, '../../docs/guide');
+const ROOT = join(import.meta.dirname, '../..');
+const PAGES = 'docs/{start,guides,concepts,operate,compare}/**/*.md';
 const LINKS = { keys: { k1: 's'.repeat(32) }, current: 'k1' };
 
 function may(...roles: readonly Role[]): ReadonlySet<string> {
@@ -101,8 +102,23 @@ const RELEASES = [
   'repinMany',
 ];
 
-/** By the sentence in the guide. */
+const KEYS = ['createKey', 'revokeKey', 'rotateKey', 'listKeys', 'putProject'];
+
+async function createsAnyRole(): Promise<void> {
+  mayNone('admin', READS);
+  await using coordinator = await TestCoordinator.onMemory();
+  const admin = await coordinator.client(['admin'], 'default');
+  const roles = ['submit', 'work', 'operate', 'admin'] as const;
+  await admin.keys.create({ name: 'all', roles: [...roles], project: 'default' });
+  await assert.rejects(
+    admin.keys.create({ name: 'all', roles: [...roles], project: null }),
+    refusedWith('project-denied', 403),
+  );
+}
+
+/** By the sentences of the docs. */
 const SENTENCES: Readonly<Record<string, () => unknown>> = {
+  // keys.md
   'Roles do not inherit from each other': () => {
     const alone = new Map<Role, readonly string[]>([
       ['submit', ['submitExecution']],
@@ -114,31 +130,32 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
       for (const other of alone.keys()) (other === role ? mayAll : mayNone)(other, names);
     }
   },
-  '`submit` submits executions, reads, signals and cancels them.': () =>
-    mayAll('submit', ['submitExecution', ...READS, 'signalExecution', 'cancelExecution']),
-  '`work` does what workers do: it claims executions of its project, reads their inputs and histories, and writes what it claimed.':
+  '`submit` submits executions, and reads, signals and cancels every execution of the project.':
+    () => mayAll('submit', ['submitExecution', ...READS, 'signalExecution', 'cancelExecution']),
+  '`work` runs workers: it claims executions, reads inputs and histories of every execution of the project, and writes to the executions that it claimed.':
     () => {
       const names = [...may('work')].sort();
       const ofWorkers = ROUTES.filter(({ path }) => /^\/v1\/work(\/|$)/.test(path));
       assert.deepEqual(names, ofWorkers.map(({ name }) => name).sort());
     },
-  '`operate` reads, signals, pauses, resumes, cancels, answers and re-drives, and manages bulk jobs.':
+  '`operate` reads, signals, pauses, resumes, cancels, answers and re-drives, manages bulk jobs, and reads the audit.':
     () =>
       mayAll('operate', [
         ...READS,
         ...['signalExecution', 'pauseExecution', 'resumeExecution', 'cancelExecution'],
         ...['answerAwait', 'answerPlace', 'redriveExecution', 'redriveMany', 'cancelMany'],
-        ...['listJobs', 'pauseJob', 'resumeJob', 'stopJob'],
+        ...['listJobs', 'pauseJob', 'resumeJob', 'stopJob', 'listAudit'],
       ]),
-  '`admin` manages keys, [releases](releases.md), projects, leases and forced ends, where the admin routes are on.':
+  '`admin` manages keys, releases, projects, leases and forced ends, where the admin routes are on.':
     () => {
-      const keys = ['createKey', 'revokeKey', 'rotateKey', 'listKeys', 'putProject'];
-      const names = [...keys, ...RELEASES, 'forceSessionEnd', 'drainLease', 'revokeLease'];
+      const names = [...KEYS, ...RELEASES, 'forceSessionEnd', 'drainLease', 'revokeLease'];
       mayAll('admin', names);
       const listeners = ROUTES.filter(({ name }) => names.includes(name));
       assert.ok(listeners.every(({ listener }) => listener === 'admin'));
       for (const other of ['submit', 'work', 'operate'] as const) mayNone(other, names);
     },
+  'A key with `admin` alone cannot read executions, but it can create a key with any role in its own scope.':
+    createsAnyRole,
   'A key with `submit` alone cannot answer awaits, make answer links or re-drive.': () =>
     mayNone('submit', [
       'answerAwait',
@@ -153,43 +170,52 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
     startsChildren,
   'A key with `submit` and `operate` can answer what it submitted. Use two keys where people must not approve their own requests.':
     answersItsOwn,
+  // recorded.test.ts checks the actor.
   'Any key with `operate` can make an answer link, and any holder of the link can answer. The audit names the key that made it.':
-    // recorded.test.ts checks the actor.
     () => mayAll('operate', ['linkAwait']),
   'A key of one project cannot manage projects or leases, whatever its roles.': onlyOfAll,
-  // Sentences of other pages.
-  'with role `admin` and where [the routes of admin]': () => mayAll('admin', RELEASES),
-  'It takes role `admin` to start, and `operate` to see how far it is.': () => {
+  'You need a key with `admin`, and a coordinator with [admin routes]': () =>
+    mayAll('admin', [...KEYS, ...RELEASES]),
+  // security.md
+  'A key with `submit` reads every execution of the project, not only its own.': () =>
+    mayAll('submit', READS),
+  'A key with `submit` and `operate` can answer its own question.': answersItsOwn,
+  // Other pages.
+  'You create projects with a key with `admin` for all projects': onlyOfAll,
+  'To change releases, keys, projects or leases, you need `admin`': () =>
+    mayAll('admin', [...KEYS, ...RELEASES, 'drainLease', 'revokeLease']),
+  'You need the URL and a key with `submit`.': () => mayAll('submit', ['submitExecution']),
+  'You need a key with `admin`.': () => mayAll('admin', RELEASES),
+  'You need `admin` to start the job, and `operate` to follow it.': () => {
     mayAll('admin', ['repinMany']);
     mayAll('operate', ['readJob', 'listJobItems']);
   },
-  'Give workers role `work` and no other. What is registered is told to `submit`, `operate` and `admin` (`holdfast releases list`), not to `work`':
+  'Give workers only `work`. The keys with `submit`, `operate` and `admin` can list releases; `work` cannot, and a refused worker does not learn what would fit.':
     () => {
       for (const role of ['submit', 'operate', 'admin'] as const) mayAll(role, ['listReleases']);
       mayNone('work', ['listReleases', 'listRollouts', 'compareRelease']);
     },
-  'changes no release, rollout or pin: these are operations of role `admin`.': () =>
-    mayNone('work', RELEASES),
-  'Operations need role `admin`, whether its routes are on or off': () => {
-    for (const role of ['submit', 'operate', 'work'] as const) mayNone(role, RELEASES);
-  },
-  '`/metrics` (needs `prom-client`; role operate': () => mayAll('operate', ['readMetrics']),
+  'cannot change a release, rollout or pin. Only `admin` can.': () => mayNone('work', RELEASES),
+  'Prometheus needs a key with `operate`.': () => mayAll('operate', ['readMetrics']),
   '`/metrics` (role `operate`, or `publicMetrics`)': () => mayAll('operate', ['readMetrics']),
-  '`operate` for most of it, `admin` with a key of all projects for leases, projects and keys':
-    () => mayAll('operate', ['listExecutions', 'listAudit', 'listSchedules', 'listWorkers']),
 };
 
-/** Sentences without a claim about a role. */
+/** Sentences about roles that need no check here. */
 const NOT_TESTABLE: readonly RegExp[] = [
-  /a URL and a key of role `work` instead of a store/,
-  /`key`, `project` \| of role `work`/,
-  /The last key of role `admin` is lost/,
-  // contract/access/revoke-key.ts covers `--descendants`.
-  /A key of role `admin` got into wrong hands/,
-  // A holder of such a key is trusted with everything that follows from claiming: the sentence
-  // about `work`.
-  /Who has a key of role `work` and knows digest/,
-  /So a key of role `work` is trust/,
+  /It needs the URL of a coordinator and a key with `work`/,
+  /`key`, `project` \| a key with `work`/,
+  /`role-missing` \| Use a key with/,
+  /`admin` \| `off`/,
+  /If you lost the last key with `admin`/,
+  // hostile-workers.test.ts covers the sessions of endpoints.
+  /Any key with `work` of the project can write to an execution that was pushed/,
+  // The holder of such a key is trusted with everything that follows from claiming.
+  /A holder of a key with `work` who knows the digest/,
+  /So a key with `work` is trust/,
+  // The method of the client.
+  /`submit` and other calls throw/,
+  // The head of the table, whose rows have a test of their own.
+  /^\| \| no key \|/,
 ];
 
 test('every sentence about roles is true', async (t) => {
@@ -198,23 +224,73 @@ test('every sentence about roles is true', async (t) => {
   }
 });
 
-test('every sentence of the guide about roles is one of these', async () => {
-  const files = (await readdir(GUIDE, { recursive: true })).filter((file) => file.endsWith('.md'));
-  const pages = await Promise.all(files.map((file) => readFile(join(GUIDE, file), 'utf8')));
-  const guide = pages.join('\n');
-  const gone = Object.keys(SENTENCES).filter((sentence) => !guide.includes(sentence));
-  assert.deepEqual(gone, [], 'no longer in the guide');
-  const roles = /<a id="roles"><\/a>.*\n\n((?:- .*\n)+)/.exec(guide)?.[1]?.trim().split('\n') ?? [];
-  assert.ok(roles.length > 8);
-  const statements = guide
+/** The sentences of a page, each on one line. */
+function sentencesOf(page: string): readonly string[] {
+  const text = readFileSync(join(ROOT, page), 'utf8')
+    .replace(/^---\n[\s\S]*?\n---\n/, '')
+    .replace(/^\s*```[\s\S]*?^\s*```/gm, '');
+  return unwrapped(text)
     .split('\n')
-    .filter((line) => /\brole `?(submit|work|operate|admin)\b/.test(line));
-  const untested = [...roles, ...statements].filter(
-    (line) =>
-      !Object.keys(SENTENCES).some((sentence) => line.includes(sentence)) &&
-      !NOT_TESTABLE.some((pattern) => pattern.test(line)),
+    .flatMap((line) => line.split(/(?<=[.!?]) +(?=[A-Z`*])/));
+}
+
+function unwrapped(text: string): string {
+  return text.replace(/\n(?!\s*\n|\s*[-|#<]|\s*\d+\.)\s*/g, ' ');
+}
+
+test('every sentence of the docs about roles is one of these', () => {
+  const pages = globSync(PAGES, { cwd: ROOT });
+  const all = pages.map((page) => unwrapped(readFileSync(join(ROOT, page), 'utf8'))).join('\n');
+  const gone = Object.keys(SENTENCES).filter((sentence) => !all.includes(sentence));
+  assert.deepEqual(gone, [], 'no longer in the docs');
+  const statements = pages
+    .flatMap(sentencesOf)
+    .filter((each) => /`(?:submit|work|operate|admin)`/.test(each))
+    .filter((each) => /\b(?:keys?|roles?|needs?)\b/i.test(each))
+    .map((each) => each.replace(/^[-\s]+|\s+$/g, ''));
+  assert.ok(statements.length > 20);
+  const known = Object.keys(SENTENCES);
+  const untested = statements.filter(
+    (each) =>
+      !known.some((sentence) => sentence.includes(each) || each.includes(sentence)) &&
+      !NOT_TESTABLE.some((pattern) => pattern.test(each)),
   );
   assert.deepEqual(untested, [], 'a sentence about roles needs a check in this file');
+});
+
+/** By the first cell of the table of rights. Absent: another test covers it. */
+const RIGHTS: Readonly<Record<string, readonly string[]>> = {
+  'executions: list, input, history, result, attachments, archive': [
+    ...READS,
+    ...['listAttachments', 'readAttachment', 'listArchive', 'readArchived'],
+  ],
+  'executions as stored, inboxes, large values': [
+    ...['readStoredExecution', 'readStoredHistory', 'readInbox', 'getBlob'],
+  ],
+  'open questions, dead letters, schedules, templates, workers, queue depth': [
+    ...['listAwaits', 'listDeadLetters', 'listSchedules', 'listTemplates', 'listWorkers'],
+    ...['readDepth'],
+  ],
+  'audit, refused writes, sessions, metrics': [
+    ...['listAudit', 'listRefusedWrites', 'listSessions', 'readMetrics'],
+  ],
+  'leases (only keys for all projects)': ['listLeases', 'readLease'],
+  'releases and rollouts': ['listReleases', 'listRollouts', 'readRollout'],
+  'keys and projects': ['listKeys', 'readKey', 'listProjects', 'readProject'],
+};
+
+test('the table of rights is that of the routes', () => {
+  const page = readFileSync(join(ROOT, 'docs/operate/keys.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| (.*?) \| (\w+) \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$/gm)];
+  const rights = new Map(rows.map(([, what = '', ...cells]) => [what, cells]));
+  for (const [what, names] of Object.entries(RIGHTS)) {
+    const [none, ...cells] = rights.get(what) ?? [];
+    assert.equal(none, 'no', what);
+    for (const [nth, role] of (['submit', 'work', 'operate', 'admin'] as const).entries()) {
+      const cell = cells[nth] ?? '';
+      (/^(?:yes|read)/.test(cell) ? mayAll : mayNone)(role, names);
+    }
+  }
 });
 
 test('links can be created by operate, not by submit', async () => {

@@ -78,7 +78,10 @@ test('M-15: a handler without an audience is refused, and a wrong one is named i
 });
 
 test('the guide’s example for Express and Fastify is mounted here', async () => {
-  const guide = await readFile(new URL('../../docs/guide/coordinator.md', import.meta.url), 'utf8');
+  const guide = await readFile(
+    new URL('../../docs/guides/push-endpoints.md', import.meta.url),
+    'utf8',
+  );
   const mounts = linesOf(await readFile(new URL('./push-mounts.ts', import.meta.url), 'utf8'));
   const shown = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)]
     .map(([, code = '']) => code)

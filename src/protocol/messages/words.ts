@@ -88,9 +88,10 @@ export const durationMs = Type.Integer({
 });
 
 /** The longest time to hold a long poll. */
+const WAIT_MS_MAX = 60_000;
 export const waitMs = Type.Integer({
   minimum: 0,
-  maximum: 60_000,
+  maximum: WAIT_MS_MAX,
   description: 'Longest time to wait for the response, in milliseconds. Default: 0.',
   examples: [30_000],
 });
