@@ -115,7 +115,7 @@ export const configSchema = closed({
     ),
     connectionsMax: limitOf(
       'connectionsMax',
-      'Open connections on all listeners; the coordinator closes new ones above it',
+      'Open connections of each listener; the coordinator closes new ones above it',
     ),
     connectionsPerAddressMax: limitOf(
       'connectionsPerAddressMax',
@@ -165,7 +165,7 @@ export const configSchema = closed({
     connectionsMax: integer(1, 1_000, 'Most connections to PostgreSQL (default 10)'),
     pooler: Type.Optional(
       Type.Boolean({
-        description: 'The URL leads to a pooler in transaction mode (default false)',
+        description: 'The URL leads to a pooler in transaction mode (default: detected)',
       }),
     ),
     directUrl: url(
