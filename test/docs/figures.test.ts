@@ -58,7 +58,6 @@ const FIGURES: Readonly<
   'http-workers.md': { 'two seconds': P4 },
   'keys.md': { '5 s': KEY_CACHE, 'one hour': at('features/access/routes.ts', 'ROTATION_MS') },
   'projects.md': {
-    '5 s': KEY_CACHE,
     '8 KiB': at('support/turns.ts', 'BYTES_PER_WEIGHT'),
     '100 GiB': at('features/access/model.ts', 'BYTES'),
   },

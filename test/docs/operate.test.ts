@@ -51,11 +51,16 @@ test('the table of quotas has every quota with its default', () => {
   assert.deepEqual(Object.fromEntries(shown), Object.fromEntries(quotas));
 });
 
-test('the page on sizing names the resources of the Kubernetes example', () => {
+test('the page on sizing names the limits, and the resources of the Kubernetes example', () => {
+  const { openMax, connectionsPerAddressMax } = DEFAULT_HTTP_LIMITS;
+  const sizing = read('docs/operate/sizing.md');
+  for (const limit of [openMax / 4, connectionsPerAddressMax]) {
+    assert.ok(sizing.includes(`more than ${limit.toLocaleString('en')} `), String(limit));
+  }
   const manifest = read('deploy/kubernetes/holdfast.yaml');
   assert.match(manifest, /requests: \{ cpu: 250m, memory: 256Mi \}/);
   assert.match(manifest, /limits: \{ memory: 1Gi \}/);
-  assert.match(read('docs/operate/sizing.md').replaceAll(/\s+/g, ' '), /250m CPU and 256 MiB/);
+  assert.match(sizing.replaceAll(/\s+/g, ' '), /250m CPU and 256 MiB/);
 });
 
 const RULES = read('deploy/prometheus/holdfast.rules.yml');
