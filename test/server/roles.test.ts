@@ -197,7 +197,8 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
     },
   'cannot change a release, rollout or pin. Only `admin` can.': () => mayNone('work', RELEASES),
   'Prometheus needs a key with `operate`.': () => mayAll('operate', ['readMetrics']),
-  '`/metrics` (role `operate`, or `publicMetrics`)': () => mayAll('operate', ['readMetrics']),
+  'You need the role `operate`, or the setting `publicMetrics`.': () =>
+    mayAll('operate', ['readMetrics']),
 };
 
 /** Sentences about roles that need no check here. */
