@@ -1,19 +1,15 @@
-// Writes docs/reference, or fails if a page is out of date.
+// Writes the generated pages of docs/reference, or fails if one is out of date.
 //
 //   npm run reference [-- --check]
 
 import { readFile, writeFile } from 'node:fs/promises';
-import { errorsPage } from './reference/errors.ts';
+import { committedPages } from './reference/pages.ts';
 
-const PAGES: Readonly<Record<string, () => string>> = {
-  'docs/reference/errors.md': errorsPage,
-};
-
-for (const [path, render] of Object.entries(PAGES)) {
+for (const [path, text] of Object.entries(await committedPages())) {
   const file = new URL(`../${path}`, import.meta.url);
   if (!process.argv.includes('--check')) {
-    await writeFile(file, render());
-  } else if ((await readFile(file, 'utf8')) !== render()) {
+    await writeFile(file, text);
+  } else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
     console.error(`${path} is out of date. Run: npm run reference`);
     process.exitCode = 1;
   }

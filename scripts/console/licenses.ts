@@ -1,20 +1,28 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** What is in the built console; their licenses ask to be named where it goes. */
-const BUNDLED: readonly string[] = [
+/** Packages in the built console. Their licenses must go where it goes. */
+const CONSOLE: readonly string[] = [
   ...['react', 'react-dom', 'scheduler', 'uplot'],
   ...['@tanstack/react-query', '@tanstack/query-core'],
   ...['@tanstack/react-virtual', '@tanstack/virtual-core'],
   ...['@fontsource-variable/geist', '@fontsource-variable/geist-mono'],
 ];
 
-export function bundledLicenses(): string {
-  const texts = BUNDLED.map((name) => {
-    const text = readFileSync(join(ROOT, 'node_modules', name, 'LICENSE'), 'utf8');
+/** Packages in the built site. */
+const SITE: readonly string[] = [
+  ...['vitepress', 'vue', 'minisearch', 'mark.js', 'focus-trap', 'tabbable'],
+  ...['@vue/shared', '@vueuse/core', '@vueuse/shared', '@vueuse/integrations'],
+];
+
+export function bundledLicenses(of: 'console' | 'site'): string {
+  const texts = (of === 'console' ? CONSOLE : SITE).map((name) => {
+    const folder = join(ROOT, 'node_modules', name);
+    const [file = 'LICENSE'] = globSync('LICEN[CS]E*', { cwd: folder });
+    const text = readFileSync(join(folder, file), 'utf8');
     return `${name}\n${'='.repeat(name.length)}\n\n${text.trim()}\n`;
   });
-  return `What the console is made of, besides Holdfast itself.\n\n${texts.join('\n\n')}`;
+  return `Packages in the ${of}, besides Holdfast itself.\n\n${texts.join('\n\n')}`;
 }

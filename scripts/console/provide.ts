@@ -36,7 +36,7 @@ async function buildConsole(digest: string, log: (line: string) => void): Promis
   try {
     const outDir = join(draft, 'built');
     await build({ root: join(ROOT, 'console'), build: { outDir, emptyOutDir: true } });
-    await writeFile(join(outDir, 'licenses.txt'), bundledLicenses());
+    await writeFile(join(outDir, 'licenses.txt'), bundledLicenses('console'));
     await writeFile(join(outDir, 'sources.txt'), digest);
     await rename(BUILT, join(draft, 'old')).catch(() => undefined);
     await rename(outDir, BUILT);

@@ -4,14 +4,9 @@ import { EXPLAIN_CODES } from '../../src/execution/explain.ts';
 import { INVARIANTS } from '../../src/features/reconcile/model.ts';
 import { CODE_GROUPS } from '../../src/support/codes/catalogue.ts';
 import type { CodeEntries, CodeEntry, Retry } from '../../src/support/codes/entry.ts';
+import { pageText, tableOf, wrapped, wrappedLine } from './markdown.ts';
 
-const WIDTH = 100;
-
-const INTRODUCTION = `# Error reference
-
-<!-- Generated from src/support/codes by \`npm run reference\`. Do not edit. -->
-
-Every error, refusal, warning and failure of Holdfast has a stable code. Match on the code in programs; messages can
+const INTRODUCTION = `Every error, refusal, warning and failure of Holdfast has a stable code. Match on the code in programs; messages can
 change.
 
 | Where | How it shows the code |
@@ -69,20 +64,20 @@ if the right value is provable.
 
 export function errorsPage(): string {
   const groups = Object.entries(CODE_GROUPS).map(([title, entries]) => groupText(title, entries));
-  const explanations = Object.entries(EXPLAIN_CODES).map(([code, what]) => `\`${code}\` | ${what}`);
-  const findings = INVARIANTS.map(
-    ({ name, sentence, repair = 'Reported only.', advice }) =>
-      `\`${name}\` | ${sentence} | ${repair} | ${advice}`,
-  );
-  const parts = [
+  const explanations = Object.entries(EXPLAIN_CODES).map(([code, what]) => [`\`${code}\``, what]);
+  const findings = INVARIANTS.map(({ name, sentence, repair = 'Reported only.', advice }) => [
+    `\`${name}\``,
+    ...[sentence, repair, advice],
+  ]);
+  return pageText({ title: 'Error codes', order: 500 }, 'src/support/codes', [
+    '# Error reference',
     wrapped(INTRODUCTION),
     ...groups,
     EXPLANATIONS,
-    tableOf('Code | State of the execution', explanations),
+    tableOf([['Code', 'State of the execution'], ...explanations]),
     wrapped(FINDINGS),
-    tableOf('Code | Finding | Repair | If it remains', findings),
-  ];
-  return `${parts.map((part) => part.trimEnd()).join('\n\n')}\n`;
+    tableOf([['Code', 'Finding', 'Repair', 'If it remains'], ...findings]),
+  ]);
 }
 
 function groupText(title: string, entries: CodeEntries): string {
@@ -105,34 +100,4 @@ function entryText(code: string, { status, when, state, fix, retry, acts }: Code
   const who = acts.length === 0 ? 'none' : acts.join(', ');
   const last = `Retry: **${RETRY[retry]}**. Acts: **${who}**.`;
   return [heading, wrappedLine(`${when} ${state} ${fix}`), last].join('\n\n');
-}
-
-function tableOf(head: string, rows: readonly string[]): string {
-  const rule = `|${head.replace(/[^|]+/g, '---')}|`;
-  const [first, ...others] = [head, ...rows].map((row) => `| ${row} |`);
-  return [first, rule, ...others].join('\n');
-}
-
-/** Paragraphs at the width of the house; tables, headings and comments as they are. */
-function wrapped(text: string): string {
-  return text
-    .split('\n\n')
-    .map((block) => (/^(?:#|\||<)/.test(block) ? block : wrappedLine(block.replaceAll('\n', ' '))))
-    .join('\n\n');
-}
-
-/** A word, or words that hold a code span together. */
-const UNBROKEN = /(?:`[^`]*`|[^\s`])+/g;
-
-function wrappedLine(text: string): string {
-  const lines: string[] = [];
-  let line = '';
-  for (const [word] of text.matchAll(UNBROKEN)) {
-    if (line !== '' && line.length + 1 + word.length > WIDTH) {
-      lines.push(line);
-      line = '';
-    }
-    line = line === '' ? word : `${line} ${word}`;
-  }
-  return [...lines, line].join('\n');
 }

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { existsSync, globSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { bundledLicenses } from '../console/licenses.ts';
+import { type Pages, sitePages } from '../reference/pages.ts';
 import { deadLinks } from './dead-links.ts';
 import { llmsFull, llmsList } from './llms.ts';
 import { sectionsOf } from './sections.ts';
@@ -24,11 +26,12 @@ const WARNING = /\bwarn|\(!\)|falling back|deprecat/i;
 export async function buildSite(log: (line: string) => void): Promise<string> {
   const startedAt = performance.now();
   clear(FOLDER);
-  const sections = sectionsOf();
+  const sections = sectionsOf(sitePages());
   stage(sections, FOLDER);
   const output = await runGenerator('build');
   const warnings = output.split('\n').filter((line) => WARNING.test(line));
   if (warnings.length > 0) throw new Error(`The generator warned:\n${warnings.join('\n')}`);
+  writeFileSync(join(BUILT, 'licenses.txt'), bundledLicenses('site'));
   writeFileSync(join(BUILT, 'llms.txt'), llmsList(sections, BASE));
   writeFileSync(join(BUILT, 'llms-full.txt'), llmsFull(sections));
   const dead = deadLinks(BUILT, BASE);
@@ -57,7 +60,8 @@ async function runGenerator(command: string): Promise<string> {
 /** Stages again after each edit; the generator's server sees what changed. */
 export async function serveSite(args: readonly string[]): Promise<void> {
   clear(FOLDER);
-  stage(sectionsOf(), FOLDER);
+  const generated = sitePages();
+  stage(sectionsOf(generated), FOLDER);
   const child = spawn(process.execPath, [generator(), 'dev', 'site', ...args], {
     cwd: ROOT,
     stdio: 'inherit',
@@ -66,7 +70,7 @@ export async function serveSite(args: readonly string[]): Promise<void> {
   const watchers = WATCHED.map((path) =>
     watch(join(ROOT, path), { recursive: true }, () => {
       clearTimeout(timer);
-      timer = setTimeout(restage, 100);
+      timer = setTimeout(() => restage(generated), 100);
     }),
   );
   await once(child, 'exit');
@@ -74,9 +78,9 @@ export async function serveSite(args: readonly string[]): Promise<void> {
 }
 
 /** A page that is being written may have no heading for a moment. */
-function restage(): void {
+function restage(generated: Pages): void {
   try {
-    stage(sectionsOf(), FOLDER);
+    stage(sectionsOf(generated), FOLDER);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
   }

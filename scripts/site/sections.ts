@@ -63,14 +63,17 @@ const INTERNALS: readonly Source[] = [
 
 const LAST = 1_000_000;
 
-/** Sections without a page are left out. */
-export function sectionsOf(generated: readonly Page[] = []): readonly Section[] {
+/** `generated` has texts by path, of pages that are not in the repository. Sections without a page are left out. */
+export function sectionsOf(generated: Readonly<Record<string, string>> = {}): readonly Section[] {
+  const built = Object.entries(generated).map(([source, text]) =>
+    pageOf({ source, path: source.replace(/^docs\//, ''), text }),
+  );
   const folders = Object.entries(FOLDERS).map(([name, texts]) => ({
     name,
     ...texts,
     pages: [
       ...pagesOf({ pattern: `docs/${name}/**/*.md`, into: name }),
-      ...generated.filter(({ path }) => path.startsWith(`${name}/`)),
+      ...built.filter(({ path }) => path.startsWith(`${name}/`)),
     ],
   }));
   const internals = {

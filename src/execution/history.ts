@@ -40,7 +40,39 @@ export const EVENT_KINDS = [
   'progressed',
 ] as const;
 
-/** The kind of a history event. */
+/**
+ * The kind of a history event.
+ *
+ * - `submitted`: the execution was submitted.
+ * - `claimed`: a worker claimed it. The body has the `session`, and `previous` is how the claim
+ *   before ended: `none`, `parked`, `given-back` or `lost`.
+ * - `parked`: its worker stopped running it until a time, a child, a signal or an answer.
+ * - `given-back`: its worker returned it, and another worker may claim it. `why` is the reason.
+ * - `paused`: an operator paused it.
+ * - `resumed`: an operator resumed it, from a pause or a block.
+ * - `blocked`: its code does not match its history, or has a bug.
+ * - `unblocked`: the block was removed without a resume.
+ * - `moved`: it was repinned to another release.
+ * - `completed`: it returned a result.
+ * - `failed`: it ended with an error, or passed its deadline.
+ * - `cancelled`: it was cancelled.
+ * - `quarantined`: workers were lost too often while they ran it, or its compensation failed.
+ * - `compensating`: it began to undo its steps.
+ * - `compensated`: its steps were undone.
+ * - `step-completed`: a step returned; `out` is its result.
+ * - `step-failed`: an attempt of a step failed. `retryInMs` is the pause before the next attempt.
+ * - `timer-set`: its code began to sleep.
+ * - `timer-fired`: the time of a sleep came.
+ * - `child-spawned`: it started a child.
+ * - `child-ended`: a child ended.
+ * - `signal-received`: its code received a signal.
+ * - `await-opened`: it asked a question.
+ * - `await-settled`: the question was answered, timed out or was cancelled.
+ * - `cancel-requested`: its worker saw a request to cancel it.
+ * - `checkpointed`: its code saved a state.
+ * - `attached`: its code attached a document.
+ * - `progressed`: lines of `ctx.log`.
+ */
 export type HistoryEventKind = (typeof EVENT_KINDS)[number];
 
 /** The limit of histories and inboxes, because not every store counts further. */

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorsPage } from '../../scripts/reference/errors.ts';
 import { CODE_GROUPS } from '../../src/support/codes/catalogue.ts';
 import { codeProblems } from './codes.ts';
-import { projectFiles, readProjectFile } from './project-files.ts';
+import { projectFiles } from './project-files.ts';
 
 test('every stable code has one entry, and every entry has a code', () => {
   assert.deepEqual(codeProblems(projectFiles('src/**/*.ts'), CODE_GROUPS), []);
-});
-
-test('docs/reference/errors.md is up to date (npm run reference)', () => {
-  assert.equal(readProjectFile('docs/reference/errors.md'), errorsPage());
 });
 
 test('the state and the fix of an entry are sentences', () => {

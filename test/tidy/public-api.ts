@@ -49,6 +49,9 @@ export interface PublicExport extends PublicMember {
   /** As users import it: `holdfast/recipes`. */
   readonly entry: string;
   readonly isValue: boolean;
+  readonly sort: 'function' | 'class' | 'constant' | 'type';
+  /** Its declarations with the comments in them, without bodies and private members. */
+  readonly declaration: string;
   /** A function, a class or a main type. */
   readonly needsExample: boolean;
   readonly members: readonly PublicMember[];
@@ -102,6 +105,8 @@ function exportsOf(project: Project, entry: string, path: string): readonly Publ
       isValue: (symbol.flags & SymbolFlags.Value) !== 0,
       isDocumented: docs !== '',
       docs,
+      sort: sortOf(first),
+      declaration: nodes.map(declarationOf).join('\n'),
       needsExample: MAIN_TYPES.includes(exported.name) || nodes.some(isCalled),
       members: nodes.flatMap((node) => membersOf(node, { project, name: exported.name, docs })),
     };
@@ -243,4 +248,51 @@ function placeOf(node: Node): string {
   const file = node.getSourceFile();
   const { line } = file.getLineAndCharacterOfPosition(node.getStart());
   return `${file.fileName.slice(ROOT.length + 1)}:${line + 1}`;
+}
+
+function sortOf(node: Node): PublicExport['sort'] {
+  if (isFunctionDeclaration(node)) return 'function';
+  if (isClassDeclaration(node)) return 'class';
+  return isVariableDeclaration(node) ? 'constant' : 'type';
+}
+
+function declarationOf(node: Node): string {
+  const text = node.getText().replace(/^export (?:async )?/, '');
+  if (isFunctionDeclaration(node))
+    return `${withoutBody(node).replace(/^export (?:async )?/, '')};`;
+  if (isVariableDeclaration(node)) return constantText(node);
+  return isClassDeclaration(node) ? classText(node) : text;
+}
+
+/** A constant without a written type has only its value to show. */
+function constantText(node: Node): string {
+  const { name, type } = node as Node & { readonly name: Node; readonly type?: Node };
+  return type === undefined
+    ? `const ${node.getText()};`
+    : `const ${name.getText()}: ${type.getText()};`;
+}
+
+function classText(node: Node): string {
+  const { members } = node as Node & { readonly members: readonly Node[] };
+  const [head = ''] = node.getText().split('{');
+  const shown = members.filter((each) => memberName(each) !== undefined && !isHidden(each));
+  const texts = shown.map((each) => {
+    const docs = docsOf(each);
+    const comment = docs === '' ? '' : `  /** ${docs.replaceAll('\n', '\n   * ')} */\n`;
+    return `${comment}  ${withoutBody(each).replaceAll(/\basync /g, '')};`;
+  });
+  return `${head.replace(/^export /, '').trim()} {\n${texts.join('\n')}\n}`;
+}
+
+/** A member or function up to its body or its value. */
+function withoutBody(node: Node): string {
+  const { body, initializer, type } = node as Node & {
+    readonly body?: Node;
+    readonly initializer?: Node;
+    readonly type?: Node;
+  };
+  const { text } = node.getSourceFile();
+  const end =
+    body?.getStart() ?? (type === undefined ? undefined : initializer && type.end) ?? node.end;
+  return text.slice(node.getStart(), end).trim().replace(/[;=]$/, '').trim();
 }

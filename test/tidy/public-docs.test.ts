@@ -13,7 +13,7 @@ test('the rule bites', () => {
   const documented = { place: 'src/a.ts:1', isDocumented: true, docs: 'Opens it.' };
   const open: PublicExport = {
     ...{ ...documented, entry: 'holdfast', name: 'open', isValue: true },
-    ...{ needsExample: false, members: [] },
+    ...{ sort: 'function', declaration: '', needsExample: false, members: [] },
   };
   const problems = (changes: Partial<PublicExport>) =>
     documentationProblems([{ ...open, ...changes }]);

@@ -1,0 +1,34 @@
+// All generated pages of docs/reference.
+
+import { type PublicExport, publicApi } from '../../test/tidy/public-api.ts';
+import { cliPage } from './cli.ts';
+import { configurationPage } from './configuration.ts';
+import { errorsPage } from './errors.ts';
+import { eventsPage } from './events.ts';
+import { metricsPage } from './metrics.ts';
+import { restIndex, restPages } from './rest.ts';
+import { typescriptIndex, typescriptPages } from './typescript.ts';
+
+/** Texts by path from the repository's root. */
+export type Pages = Readonly<Record<string, string>>;
+
+/** In the repository and in the package: whatever a review should show. */
+export async function committedPages(api: readonly PublicExport[] = publicApi()): Promise<Pages> {
+  return {
+    'docs/reference/cli.md': await cliPage(),
+    'docs/reference/configuration.md': configurationPage(),
+    'docs/reference/errors.md': errorsPage(),
+    'docs/reference/events.md': eventsPage(),
+    'docs/reference/metrics.md': await metricsPage(),
+    'docs/reference/rest.md': restIndex(),
+    'docs/reference/typescript.md': typescriptIndex(api),
+  };
+}
+
+/** Only in the site: large, and made from declarations and schemas that are in the package. */
+export function sitePages(): Pages {
+  const pages = { ...restPages(), ...typescriptPages(publicApi()) };
+  return Object.fromEntries(
+    Object.entries(pages).map(([path, text]) => [`docs/reference/${path}`, text]),
+  );
+}
