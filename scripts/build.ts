@@ -1,11 +1,12 @@
-// Compiles src/ into dist/, with the contract suites, the examples and the console beside it; dist/ holds nothing
-// else afterwards.
+// Compiles src/ into dist/, with the contract suites, the examples, the console and the site beside it; dist/ holds
+// nothing else afterwards.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { provideConsole } from './console/provide.ts';
+import { provideSite } from './site/provide.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
@@ -33,6 +34,7 @@ for (const example of globSync('**/*.ts', { cwd: join(ROOT, 'examples') })) {
   writeFileSync(target, text);
 }
 cpSync(await provideConsole(console.log), join(DIST, 'console'), { recursive: true });
+cpSync(await provideSite(console.log), join(DIST, 'site.br'));
 
 function compile(project: string): void {
   const compiler = join(ROOT, 'node_modules/.bin/tsc');

@@ -21,6 +21,7 @@ const GROUPS: Readonly<Record<string, string>> = {
 /** They keep a process of their own: they are long, wait at their top level, or change the whole process. */
 const ALONE: readonly string[] = [
   'test/archive/{kill,s3}.test.ts',
+  'test/docs/build.test.ts',
   'test/cli/{executions,serve,store-commands}.test.ts',
   'test/console/{browser,five-minutes}-*.test.ts',
   'test/engine/{clock-jumps,full-disk,memory,postgres,sqlite,suspects-postgres,suspend*,warnings}.test.ts',

@@ -50,7 +50,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
     module === undefined
       ? demoIn(configured.config)
       : { beside: (await import('./dev-module.ts')).runModule(module) };
-  return runServer({ ...configured, ...beside });
+  return runServer({ ...configured, ...beside, docs: true });
 }
 
 async function refuseOldNode(module: string): Promise<void> {

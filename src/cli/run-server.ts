@@ -26,6 +26,8 @@ export interface RunOptions {
   /** Runs beside it, on the same store. */
   readonly beside?: (store: CoordinatorStore, log: ServerLog, url: string) => Promise<Beside>;
   readonly demo?: NonNullable<ServerOptions['demo']>;
+  /** True: serve the documentation too. */
+  readonly docs?: boolean;
 }
 
 export async function runServer(options: RunOptions): Promise<ExitCode> {
@@ -38,7 +40,7 @@ export async function runServer(options: RunOptions): Promise<ExitCode> {
 }
 
 async function run(
-  { config, beside, demo }: RunOptions,
+  { config, beside, demo, docs = false }: RunOptions,
   asked: Promise<string>,
 ): Promise<ExitCode> {
   const log = logOf(config.log);
@@ -47,11 +49,11 @@ async function run(
   const queues = await sqsOf(config.sqs);
   const store = await openStore(config.store, config.postgres);
   try {
-    const given = { ...options, ...(queues && { sqs: queues.sqs }), ...(demo && { demo }) };
+    const given = { ...options, docs, ...(queues && { sqs: queues.sqs }), ...(demo && { demo }) };
     const server = await openServer({ ...given, store, log }).catch(explainListening(config));
     try {
       // Announce first: the server already answers, whatever else still has to start.
-      announce(config, { server, store, log });
+      announce(config, { server, store, log, docs });
       const others = await beside?.(store, log, server.url);
       log.info('stopping', { because: await asked });
       await others?.stop();
@@ -99,13 +101,15 @@ interface Announced {
   readonly server: Server;
   readonly store: CoordinatorStore;
   readonly log: ServerLog;
+  readonly docs: boolean;
 }
 
-function announce(config: Config, { server, store, log }: Announced): void {
+function announce(config: Config, { server, store, log, docs }: Announced): void {
   const { url, adminUrl, grpcAddress, firstKey } = server;
   log.info('listening', {
     url,
     ...(config.console === 'on' ? { console: `${url}/console/` } : {}),
+    ...(docs ? { docs: `${url}/docs/` } : {}),
     ...(adminUrl === undefined ? {} : { adminUrl }),
     ...(grpcAddress === undefined ? {} : { grpc: grpcAddress }),
     store: `${store.kind} ${String(hidden('store', config.store))}`,

@@ -20,6 +20,7 @@ import { weightOfBytes } from '../support/turns.ts';
 import { Admission, type Entrance, oneOf } from './admission.ts';
 import { networkOf } from './connections.ts';
 import { addConsole, type ConsoleFiles } from './console-files.ts';
+import { addDocs } from './docs-files.ts';
 import { KEY_CACHE_MS, requireOwnHost } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
 import {
@@ -40,6 +41,8 @@ export interface HttpParts extends Entrance {
   readonly metrics: ServerMetrics | undefined;
   /** `none`: this listener has no console. */
   readonly console: ConsoleFiles | 'none' | undefined;
+  /** True: this listener serves the documentation. */
+  readonly docs: boolean;
   /** Without keys, accepts requests only from the owner's own pages. */
   readonly ownHostOnly: boolean;
   readonly trustProxy: boolean | string;
@@ -102,6 +105,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
   });
   for (const route of routes) addRoute(app, { ...parts, admission }, route);
   if (parts.console !== 'none') addConsole(app, parts.console);
+  if (parts.docs) addDocs(app);
   return app;
 }
 

@@ -91,6 +91,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       logIdle: options.logIdle === true,
       metrics,
       console: isMain ? files : 'none',
+      docs: isMain && options.docs === true,
       ownHostOnly: auth === 'off',
       trustProxy: options.trustProxy ?? false,
       ...(options.tls && { tls: options.tls }),

@@ -42,6 +42,8 @@ export interface ServerOptions {
   readonly admin?: 'off' | 'main' | { readonly host?: string; readonly port: number };
   /** True: serve the web console at `/console`. Default true. */
   readonly console?: boolean;
+  /** True: serve the documentation at `/docs`, as `holdfast dev` does. Default false. */
+  readonly docs?: boolean;
   /**
    * A gRPC listener for workers: `host` (default 127.0.0.1) and `port`. Needs `@grpc/grpc-js`. By
    * default there is none.
@@ -205,7 +207,17 @@ const NAMES: readonly (keyof ServerOptions)[] = [
     'trustProxy',
     'tls',
   ] as const),
-  ...(['console', 'demo', 'grpc', 'sqs', 'push', 'links', 'retention', 'publicMetrics'] as const),
+  ...([
+    'console',
+    'docs',
+    'demo',
+    'grpc',
+    'sqs',
+    'push',
+    'links',
+    'retention',
+    'publicMetrics',
+  ] as const),
   ...(['quotas'] as const),
   ...(['log', 'logRequests', 'logIdle', 'clock', 'timers', 'random'] as const),
 ];
@@ -226,8 +238,9 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   if (trustProxy !== undefined && typeof trustProxy !== 'boolean') {
     boundedText('openServer: trustProxy', trustProxy, TEXT_BYTES_MAX);
   }
-  const { maintenance, publicMetrics, console, logRequests, logIdle } = options;
-  optionalBooleans('openServer', { maintenance, publicMetrics, console, logRequests, logIdle });
+  const { maintenance, publicMetrics, console, docs, logRequests, logIdle } = options;
+  const switches = { maintenance, publicMetrics, console, docs, logRequests, logIdle };
+  optionalBooleans('openServer', switches);
   if (demo !== undefined) requireMethods('openServer: demo', demo, ['read', 'play']);
   if (log !== undefined) requireMethods('openServer: log', log, ['info', 'fault']);
   if (clock !== undefined) requireMethods('openServer: clock', clock, ['wallMs', 'monotonicMs']);

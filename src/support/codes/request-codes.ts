@@ -113,6 +113,15 @@ export const REQUEST_CODES = {
     retry: 'after-fix',
     acts: ['developer'],
   },
+  'docs-missing': {
+    title: 'The documentation is not built',
+    status: 404,
+    when: 'The documentation site is missing. This happens only in a checkout.',
+    state: NOT_WRITTEN,
+    fix: 'Build it: `npm run docs:build`.',
+    retry: 'after-fix',
+    acts: ['developer'],
+  },
   'demo-off': {
     title: 'There is no demo here',
     status: 404,

@@ -34,6 +34,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       push: optional(NONE),
       maintenance: optional(['true']),
       console: optional(['true']),
+      docs: optional(['true']),
       demo: optional(NONE),
       limits: optional(['an object']),
       quotas: optional(['an object']),
