@@ -1,4 +1,4 @@
-// Limits and defaults in the guides on executions are those of the code. figures.test.ts checks times and sizes.
+// Limits and defaults in the pages on executions are those of the code. figures.test.ts checks times and sizes.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -13,25 +13,25 @@ const ROOT = join(import.meta.dirname, '../..');
 
 /** The text of a page, and where its number is defined: a file of `src` and a name in it. */
 const COUNTS: readonly (readonly [page: string, text: string, file: string, name: string])[] = [
-  ['audit', '10,000 lines', 'features/audit/model.ts', 'REFUSED_WRITES_MAX'],
-  ['execution-metrics', 'first 50 names', 'server/metrics.ts', 'PIPELINES_MAX'],
-  ['execution-metrics', 'at most 1,000 in all', 'server/metrics.ts', 'ALL_PIPELINES_MAX'],
-  ['execution-metrics', 'at most 10000', 'server/coordinator-of.ts', 'DEPTH_MAX'],
-  ['fan-out', '(16 by default)', 'engine/run/run-context.ts', 'concurrency'],
-  ['fan-out', 'up to 1,000 children', 'engine/run/calls/spawn.ts', 'CHUNK'],
-  ['observing', '4,096 characters', 'engine/run/log.ts', 'MESSAGE_MAX'],
-  ['observing', '8,192 of its data', 'engine/run/log.ts', 'DATA_MAX'],
-  ['observing', '1,000 lines', 'engine/run/log.ts', 'LINES_MAX'],
-  ['schedules', 'at least 100', 'features/schedules/plan-api.ts', 'EVERY_MS_MIN'],
-  ['schedules', 'the last 1,000', 'features/schedules/duty.ts', 'CATCH_UP_MAX'],
-  ['submit', 'at most 64 each', 'engine/submission.ts', 'TAGS_MAX'],
-  ['values', '200 levels', 'support/value.ts', 'DEPTH_MAX'],
-  ['values', '1,000 digits', 'support/value.ts', 'DIGITS_MAX'],
-  ['waiting', '(100 by default)', 'engine/config.ts', 'parkAfterMs'],
+  ['guides/audit', '10,000 lines', 'features/audit/model.ts', 'REFUSED_WRITES_MAX'],
+  ['guides/fan-out', '(16 by default)', 'engine/run/run-context.ts', 'concurrency'],
+  ['guides/fan-out', 'up to 1,000 children', 'engine/run/calls/spawn.ts', 'CHUNK'],
+  ['guides/observing', '4,096 characters', 'engine/run/log.ts', 'MESSAGE_MAX'],
+  ['guides/observing', '8,192 of its data', 'engine/run/log.ts', 'DATA_MAX'],
+  ['guides/observing', '1,000 lines', 'engine/run/log.ts', 'LINES_MAX'],
+  ['guides/schedules', 'at least 100', 'features/schedules/plan-api.ts', 'EVERY_MS_MIN'],
+  ['guides/schedules', 'the last 1,000', 'features/schedules/duty.ts', 'CATCH_UP_MAX'],
+  ['guides/submit', 'at most 64 each', 'engine/submission.ts', 'TAGS_MAX'],
+  ['guides/values', '200 levels', 'support/value.ts', 'DEPTH_MAX'],
+  ['guides/values', '1,000 digits', 'support/value.ts', 'DIGITS_MAX'],
+  ['guides/waiting', '(100 by default)', 'engine/config.ts', 'parkAfterMs'],
+  ['operate/metrics', 'first 50 pipelines', 'server/metrics.ts', 'PIPELINES_MAX'],
+  ['operate/metrics', 'the first 1,000 of all', 'server/metrics.ts', 'ALL_PIPELINES_MAX'],
+  ['operate/metrics', 'run now, up to 10000', 'server/coordinator-of.ts', 'DEPTH_MAX'],
 ];
 
 function pageText(page: string): string {
-  return readFileSync(join(ROOT, `docs/guides/${page}.md`), 'utf8');
+  return readFileSync(join(ROOT, `docs/${page}.md`), 'utf8');
 }
 
 function definedIn(file: string, name: string): number {
@@ -61,7 +61,7 @@ for (const [page, text, file, name] of COUNTS) {
 
 test('the table of retries has the defaults of the code', () => {
   for (const [option, value] of Object.entries(DEFAULT_RETRY)) {
-    assert.equal(defaultIn('steps', option), value, option);
+    assert.equal(defaultIn('guides/steps', option), value, option);
   }
 });
 
@@ -71,6 +71,6 @@ test('the table of worker options has the defaults of the code', () => {
   });
   const defaults = { concurrency, pollMs, stopGraceMs, reconcileMs, ttlMs: TTL_MS_DEFAULT };
   for (const [option, value] of Object.entries(defaults)) {
-    assert.equal(defaultIn('workers', option), value, option);
+    assert.equal(defaultIn('guides/workers', option), value, option);
   }
 });

@@ -1,0 +1,77 @@
+// Examples of the guide print what their page shows. An example is a `ts` block with a `text` block in the same
+// section, which has its output.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { sample } from '../services/tier.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const IN_ONE_RUN = 6;
+
+const PAGES: readonly string[] = [
+  ...['answer-links', 'approvals', 'audit', 'encryption', 'execution-metrics', 'fan-out', 'limits'],
+  ...['long-executions', 'observing', 'pipelines', 'remote-steps', 'repair', 'retention', 'sagas'],
+  ...['schedules', 'steps', 'submit', 'templates', 'transactions', 'values', 'waiting'],
+];
+
+interface Example {
+  readonly name: string;
+  readonly code: string;
+  readonly output: string;
+}
+
+const SECTION = /^```ts\n(.*?)^```$((?:(?!^```ts|^## ).)*)/gms;
+const OUTPUT = /^```text\n(.*?)^```$/ms;
+
+async function examplesOn(page: string): Promise<readonly Example[]> {
+  const text = await readFile(join(ROOT, `docs/guides/${page}.md`), 'utf8');
+  return [...text.matchAll(SECTION)].flatMap(([, code = '', rest = ''], nth) => {
+    const output = OUTPUT.exec(rest)?.[1];
+    return output === undefined ? [] : [{ name: `${page}.md, block ${nth + 1}`, code, output }];
+  });
+}
+
+/** In an empty folder, with the keys that some pages tell the reader to make. */
+async function outputOf(code: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-docs-'));
+  const key = randomBytes(32).toString('base64');
+  try {
+    await writeFile(join(folder, 'example.ts'), code);
+    const hook = join(import.meta.dirname, 'package-sources.ts');
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', hook, 'example.ts'],
+      {
+        cwd: folder,
+        env: { ...env, KEY_2026_11: key, KEY_2026_05: key, LINK_KEY: key },
+        timeout: 60_000,
+      },
+    );
+    return stdout;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const examples = (await Promise.all(PAGES.map(examplesOn))).flat();
+
+test('every page of the list has an example with its output', () => {
+  const names = new Set(examples.map(({ name }) => name.replace(/\.md.*/, '')));
+  assert.deepEqual(
+    PAGES.filter((page) => !names.has(page)),
+    [],
+  );
+});
+
+for (const { name, code, output } of sample('examples of the guide', examples, IN_ONE_RUN)) {
+  test(`${name} prints what the page shows`, async () => {
+    assert.equal((await outputOf(code)).trimEnd(), output.trimEnd());
+  });
+}
