@@ -213,7 +213,10 @@ test('the version is that of the package', async () => {
 
 test('the sample in the guide is the command’s output', async () => {
   const { out } = await holdfast('advise', fleet, '--preset', 'interactive');
-  const guide = await readFile(join(import.meta.dirname, '../../docs/guide/advise.md'), 'utf8');
+  const guide = await readFile(
+    join(import.meta.dirname, '../../docs/guides/tuning-ttls.md'),
+    'utf8',
+  );
   const sample = /^```\n( +now[\s\S]*?)^…$/m.exec(guide)?.[1] ?? '';
   assert.equal(sample, out.slice(0, sample.length), out);
   assert.ok(sample.split('\n').length > 5);

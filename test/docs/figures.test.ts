@@ -33,10 +33,38 @@ const FIGURES: Readonly<
   Record<string, Readonly<Record<string, string | Source | readonly Source[]>>>
 > = {
   'README.md': { 'five minutes': EXAMPLE },
-  'advise.md': {
-    '120 s': 'a goal of a class, in the table of src/observe',
-    '15 s': 'a goal of a class, in the table of src/observe',
-    '60 s': 'a goal of a class, in the table of src/observe',
+  'start/choose.md': { 'five minutes': EXAMPLE },
+  'start/five-minutes.md': {
+    'five minutes': EXAMPLE,
+    '3 s': EXAMPLE,
+    'two seconds': P4,
+  },
+  'tuning-ttls.md': {
+    '120 s': 'a goal of a preset, in the table of src/observe',
+    '15 s': TTL,
+    '60 s': 'a goal of a preset, in the table of src/observe',
+  },
+  'compare/coming-from-dbos.md': { 'two seconds': P4 },
+  'compare/dbos.md': {
+    'two seconds': P4,
+    '60 s': 'the default of DBOS Conductor, by its documentation',
+  },
+  'compare/hatchet.md': {
+    '60 s': 'a default of Hatchet, by its documentation',
+    '5 minutes': 'a default of Hatchet, by its documentation',
+  },
+  'compare/inngest.md': {
+    '4 MiB': 'a limit of Inngest, by its documentation',
+    '32 MiB': 'a limit of Inngest, by its documentation',
+  },
+  'compare/temporal.md': {
+    '16 MiB': at('engine/values/payloads.ts', 'bytesMax'),
+    '64 KiB': INLINE,
+  },
+  'concepts/leases-and-fences.md': { '15 s': TTL, '2 s': EXAMPLE },
+  'concepts/not-promised.md': { '2 s': P4 },
+  'concepts/releases.md': { 'thirty days': EXAMPLE },
+  'concepts/ttl-advice.md': {
     '461 hours': MEASURED,
     '500 hours': MEASURED,
     '150 hours': MEASURED,
@@ -116,7 +144,7 @@ const FIGURES: Readonly<
     'two seconds': P4,
     '1 s': at('execution/decide/suspect.ts', 'minMs'),
   },
-  'guards.md': { 'two seconds': at('guards/postgres-marks.ts', 'WORK_MS') },
+  'guard-http.md': { 'two seconds': at('guards/postgres-marks.ts', 'WORK_MS') },
   'sqlite-to-postgresql.md': {
     'half a minute': at('engine/worker/claim-loop.ts', 'SEALED_PAUSE_MS'),
   },
@@ -172,7 +200,7 @@ function figuresOfGuide(): ReadonlyMap<string, ReadonlySet<string>> {
   );
   return new Map(
     pages.map((path) => {
-      const page = path.replace(/^\w+\//, '');
+      const page = path.replace(/^(?:guides?|operate)\//, '');
       const text = readFileSync(join(DOCS, path), 'utf8').replaceAll(/```[\s\S]*?```/g, '');
       const figures = text.replaceAll(/\s+/g, ' ').match(FIGURE) ?? [];
       return [page, new Set(figures.map((figure) => figure.replace(/^[A-Z]/, lower)))];

@@ -16,10 +16,10 @@ interface Sample {
   openPool(url: string): pg.Pool;
 }
 
-/** The first block of the section on PostgreSQL, as a module. */
+/** The first block of the page, as a module. */
 async function loadSample(folder: string): Promise<Sample> {
-  const guide = await readFile(join(ROOT, 'docs/guide/guards.md'), 'utf8');
-  const [, code = ''] = /## PostgreSQL\n+```ts\n(.*?)```/s.exec(guide) ?? [];
+  const guide = await readFile(join(ROOT, 'docs/guides/guard-postgres.md'), 'utf8');
+  const [, code = ''] = /```ts\n(.*?)```/s.exec(guide) ?? [];
   const guards = pathToFileURL(join(ROOT, 'src/guards/postgres.ts')).href;
   const runnable = code
     .replace("'holdfast/guards/postgres'", `'${guards}'`)
