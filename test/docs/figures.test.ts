@@ -32,7 +32,6 @@ const EXAMPLE = 'an example, or a figure of speech';
 const FIGURES: Readonly<
   Record<string, Readonly<Record<string, string | Source | readonly Source[]>>>
 > = {
-  'README.md': { 'five minutes': EXAMPLE },
   'start/choose.md': { 'five minutes': EXAMPLE },
   'start/five-minutes.md': {
     'five minutes': EXAMPLE,
