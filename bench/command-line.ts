@@ -10,7 +10,7 @@ export interface Command {
   readonly spikes: string | undefined;
 }
 
-/** Something on the command line that is not known. The message says what is. */
+/** A mistake on the command line. The message names the possible values. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -18,10 +18,10 @@ export class UsageError extends Error {
 const WITH_VALUE = ['--store', '--case', '--spikes'] as const;
 const FLAGS = ['--quick', '--json', ...WITH_VALUE] as const;
 
-/** For who always has them in the same place. */
+/** The default of `--spikes`. */
 const SPIKES_VARIABLE = 'HOLDFAST_SPIKES';
 
-/** Nothing when no suite is named. */
+/** Returns undefined if no suite is named. */
 export function parseCommandLine(
   args: readonly string[],
   suites: readonly Suite[],
@@ -30,7 +30,8 @@ export function parseCommandLine(
   const flags = new Map(args.filter((arg) => arg.startsWith('-')).map(parseFlag));
   const [name, ...more] = names;
   if (name === undefined) return undefined;
-  if (more.length > 0) throw new UsageError(`One suite at a time; got ${names.join(', ')}.`);
+  if (more.length > 0)
+    throw new UsageError(`Name one suite; got ${names.join(', ')}. Nothing was measured.`);
   const suite = suites.find((each) => each.name === name);
   if (suite === undefined) {
     throw unknown('suite', name, [...suites.map((each) => each.name)]);
@@ -48,14 +49,18 @@ export function parseCommandLine(
 export function usage(suites: readonly Suite[]): string {
   const width = Math.max(...suites.map((suite) => suite.name.length));
   return [
-    'npm run bench -- <suite> [--quick] [--json] [--store=<store>,…] [--case=<part of its name>] [--spikes=<folder>]',
+    'Usage: npm run bench -- <suite> [options]',
     '',
     'Suites:',
     ...suites.map((suite) => `  ${suite.name.padEnd(width)}  ${suite.summary}`),
     '',
-    `Stores: ${STORE_KINDS.join(', ')}; all of them unless some are named.`,
-    '--quick is for a look while working; --json prints one object per line.',
-    `--spikes: what executions are measured beside; else ${SPIKES_VARIABLE}, else ../shared/spikes if it is there.`,
+    'Options:',
+    '  --quick            Run short rounds, for a first impression; full rounds are for decisions',
+    '  --json             Print one JSON object per line instead of tables',
+    `  --store=<stores>   Measure these stores: ${STORE_KINDS.join(', ')} (default all)`,
+    '  --case=<text>      Run only cases whose name contains the text',
+    `  --spikes=<folder>  Scripts that the executions suite compares with (default ${SPIKES_VARIABLE},`,
+    '                     then ../shared/spikes; without them, it compares with its own floors)',
   ].join('\n');
 }
 
@@ -65,7 +70,7 @@ function parseFlag(arg: string): [string, string] {
   const takesValue = (WITH_VALUE as readonly string[]).includes(flag);
   if (takesValue !== rest.length > 0) {
     throw new UsageError(
-      takesValue ? `${flag} needs a value: ${flag}=…` : `${flag} takes no value.`,
+      takesValue ? `${flag} requires a value: ${flag}=…` : `${flag} takes no value.`,
     );
   }
   return [flag, rest.join('=')];
@@ -81,5 +86,5 @@ function parseStores(value: string | undefined): readonly StoreKind[] {
 function unknown(what: string, written: string, known: readonly string[]): UsageError {
   const nearest = nearestName(written, known);
   const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
-  return new UsageError(`There is no ${what} "${written}".${hint} Known: ${known.join(', ')}.`);
+  return new UsageError(`Unknown ${what} "${written}".${hint} Use one of: ${known.join(', ')}.`);
 }

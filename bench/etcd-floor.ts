@@ -1,11 +1,11 @@
-// The raw floor of etcd: one key put by its leader, through the same gRPC library.
+// The raw floor of etcd: the leader puts one key, through the same gRPC library as the store.
 
 import { Client, credentials } from '@grpc/grpc-js';
 import { TXN, type TxnRequest, type TxnResponse } from '../src/store/etcd/messages.ts';
 import { type Floor, randomPayload } from './floor.ts';
 import type { Settings } from './report.ts';
 
-/** etcd has no setting under which an answer leaves before more than half of the disks have it. */
+/** No setting to check: etcd always responds after most members have flushed the write. */
 export function openEtcdFloor(leader: string, settings: Settings): Floor {
   const client = new Client(new URL(leader).host, credentials.createInsecure());
   const put = (request: TxnRequest): Promise<TxnResponse> =>
@@ -17,7 +17,7 @@ export function openEtcdFloor(leader: string, settings: Settings): Floor {
         request,
         (error, response) => {
           if (error === null && response !== undefined) resolve(response);
-          else reject(error ?? new Error('etcd answered nothing'));
+          else reject(error ?? new Error('etcd sent no response'));
         },
       );
     });

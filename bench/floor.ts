@@ -1,5 +1,5 @@
-// The raw floor: what the machine and the bare store do at best, with the same durability, driver
-// and concurrency as what is measured beside it, and nothing of ours in between.
+// The raw floor: the best rate of the machine and the bare store, without Holdfast. It has the same
+// durability, driver and concurrency as the case that is measured beside it.
 
 import { randomBytes } from 'node:crypto';
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
@@ -10,19 +10,19 @@ import { createClient } from 'redis';
 import type { Settings } from './report.ts';
 
 export interface Floor {
-  /** Read back from what is measured, after checking that a commit is on the disk. */
+  /** Read from the server or the file, after a check that commits are durable. */
   readonly settings: Settings;
   /** One durable commit of one row that carries `bytes` random bytes. */
   commit(worker: number, bytes: number): unknown;
   close(): Promise<void>;
 }
 
-/** One row per worker: commits of different workers need not wait for each other. */
+/** One row per worker, so that commits of different workers do not block each other. */
 const ROWS = 64;
 
 const BLOCK_BYTES = 8_192;
 
-/** Overwrites one block of a file and flushes it: no commit can be faster than one of these. */
+/** Overwrites one block of a file and flushes it. No commit can be faster. */
 export function openDiskFloor(folder: string): Floor {
   const file = openSync(join(folder, 'floor.bin'), 'w');
   const block = randomBytes(BLOCK_BYTES);
@@ -64,7 +64,7 @@ export function openSqliteFloor(folder: string): Floor {
   };
 }
 
-/** A pool, as the store beside it has one; with one in flight it uses one connection. */
+/** Has a pool, like the store beside it. With one commit in flight, it uses one connection. */
 export async function openPostgresFloor(url: string, connections: number): Promise<Floor> {
   const pool = new pg.Pool({ connectionString: url, max: connections });
   const settings = await readPostgresSettings(pool);
@@ -85,7 +85,7 @@ export async function openPostgresFloor(url: string, connections: number): Promi
   };
 }
 
-/** One connection, as the store beside it has one: a client sends what is under way together. */
+/** Has one connection, like the store beside it. The client pipelines concurrent requests. */
 export async function openRedisFloor(url: string): Promise<Floor> {
   const client = createClient({ url });
   await client.connect();
@@ -102,7 +102,7 @@ export async function openRedisFloor(url: string): Promise<Floor> {
   };
 }
 
-/** Those that say what a commit is worth, as this connection sees them. */
+/** Reads the settings that decide whether a commit is durable. */
 export async function readPostgresSettings(pool: pg.Pool): Promise<Settings> {
   const { rows } = await pool.query<{ name: string; setting: string }>(
     `select name, setting
@@ -114,7 +114,7 @@ export async function readPostgresSettings(pool: pg.Pool): Promise<Settings> {
 
 const payloads: Map<number, Buffer> = new Map();
 
-/** The same bytes each time; random, because stores compress what can be compressed. */
+/** Random, because some stores compress values. Returns the same bytes each time. */
 export function randomPayload(bytes: number): Buffer {
   let payload = payloads.get(bytes);
   if (payload === undefined) {
@@ -124,7 +124,7 @@ export function randomPayload(bytes: number): Buffer {
   return payload;
 }
 
-/** A bench of a store that does not flush measures nothing we promise. */
+/** Throws if the settings differ: without flushes, a figure would say nothing about Holdfast. */
 export function demand(settings: Settings, wanted: Settings): void {
   for (const [name, value] of Object.entries(wanted)) {
     if (settings[name] !== value) {

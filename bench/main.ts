@@ -1,4 +1,4 @@
-// npm run bench -- <suite> [--quick] [--json] [--store=…] [--case=…] [--spikes=…]
+// Measures one suite. `npm run bench` lists suites and options.
 
 import { availableParallelism, cpus } from 'node:os';
 import { type Command, parseCommandLine, UsageError, usage } from './command-line.ts';
@@ -20,7 +20,7 @@ async function main(args: readonly string[]): Promise<void> {
   progress('');
 }
 
-/** A table per store, or several, each as soon as it is done. */
+/** Prints each table as soon as it is complete. A store has one or more. */
 async function printTables(command: Command, results: AsyncIterable<Result>): Promise<void> {
   const startedAt = performance.now();
   let ofTable: Result[] = [];
@@ -33,12 +33,14 @@ async function printTables(command: Command, results: AsyncIterable<Result>): Pr
     ofTable.push(result);
   }
   if (ofTable.length === 0) {
-    throw new UsageError(`No case of "${command.suite.name}" has "${command.only}" in its name.`);
+    throw new UsageError(
+      `No case of suite "${command.suite.name}" matches: the stores have none, or no name contains "${command.only}".`,
+    );
   }
   printTable(ofTable);
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
   const machine = `${availableParallelism()} × ${cpus()[0]?.model ?? process.arch}`;
-  const form = command.quick ? 'quick form: for a look, not for decisions' : 'full form';
+  const form = command.quick ? 'quick rounds, not for decisions' : 'full rounds';
   console.log(command.suite.legend.join('\n'));
   console.log(`Node ${process.versions.node} on ${machine}; ${form}; ${seconds} s.`);
 }
@@ -49,7 +51,7 @@ function printTable(results: readonly Result[]): void {
   console.log(`${table(results)}\n`);
 }
 
-/** One line that is overwritten; nothing when nobody watches. */
+/** Overwrites one line of a terminal. */
 function progress(what: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${what}`);
 }

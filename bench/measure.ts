@@ -1,11 +1,10 @@
-// How anything is measured here. Machines are noisy and drift, so what is to be compared runs in
-// turns within one run, and only ratios taken within one round are compared. What is reported is
-// the median of the rounds.
+// How the suites measure. Machines are noisy and drift. So contestants take turns within one run, and
+// each ratio compares figures of the same round. The report has the median of the rounds.
 
 export interface Contestant {
-  /** How many operations are under way at any time. */
+  /** How many operations run at the same time. */
   readonly inFlight: number;
-  /** One operation by one of the `inFlight` workers. It must throw unless it did what it measures. */
+  /** One operation of one of the `inFlight` workers. It must throw if it did not have its effect. */
   operation(worker: number): unknown;
 }
 
@@ -21,7 +20,10 @@ export interface Round {
   readonly p99Ms: number;
 }
 
-/** One after the other, round after round, each second round backwards. Answers in their order. */
+/**
+ * Runs the contestants in turn, round after round; every second round in reverse. Returns the rounds of
+ * each contestant, in the order of `contestants`.
+ */
 export async function alternate(
   contestants: readonly Contestant[],
   pace: Pace,
@@ -47,17 +49,17 @@ export function medianRound(rounds: readonly Round[]): Round {
   };
 }
 
-/** The median of the rates' ratios, each taken within one round. */
+/** The median of `ratios`. */
 export function medianRatio(rounds: readonly Round[], reference: readonly Round[]): number {
   return median(ratios(rounds, reference));
 }
 
-/** Of the rates, round by round. */
+/** The ratio of the rates in each round. */
 export function ratios(rounds: readonly Round[], reference: readonly Round[]): readonly number[] {
   return pairs(rounds, reference).map(([round, beside]) => round.perSecond / beside.perSecond);
 }
 
-/** Of the typical latencies, round by round. */
+/** The ratio of the median latencies in each round. */
 export function slowdowns(
   rounds: readonly Round[],
   reference: readonly Round[],
@@ -65,7 +67,7 @@ export function slowdowns(
   return pairs(rounds, reference).map(([round, beside]) => round.p50Ms / beside.p50Ms);
 }
 
-/** The same by typical latency: with one in flight, pauses of the machine do not blur it. */
+/** The median of `slowdowns`. With one operation in flight, it is less noisy than `medianRatio`. */
 export function medianSlowdown(rounds: readonly Round[], reference: readonly Round[]): number {
   return median(slowdowns(rounds, reference));
 }
@@ -80,7 +82,7 @@ function pairs(
   });
 }
 
-/** Keeps `inFlight` operations under way until the time is up, and lets the last ones end. */
+/** Keeps `inFlight` operations running until the time is over, then waits for the last ones. */
 export async function drive({ inFlight, operation }: Contestant, forMs: number): Promise<Round> {
   const latencies: number[] = [];
   const startedAt = performance.now();
@@ -106,7 +108,7 @@ export function roundOf(latenciesMs: readonly number[], elapsedMs: number): Roun
   };
 }
 
-/** By nearest rank: a value that was measured, never one in between. */
+/** Nearest rank: returns a measured value, without interpolation. */
 function percentile(sorted: Float64Array, percent: number): number {
   const rank = Math.max(1, Math.ceil((percent / 100) * sorted.length));
   return sorted[rank - 1] ?? Number.NaN;

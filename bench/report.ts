@@ -1,4 +1,4 @@
-// What a bench says: a table for people, or one JSON object per line for programs.
+// The output of a bench: a table for people, or one JSON object per line for programs.
 
 export type Settings = Readonly<Record<string, string | number | boolean>>;
 
@@ -6,20 +6,20 @@ export interface Result {
   readonly suite: string;
   readonly case: string;
   readonly store: string;
-  /** What `value` is: `rate`, `of raw`, `of port`, … One column of the table each. */
+  /** The meaning of `value`, such as `rate` or `of raw`. Each is a column of the table. */
   readonly metric: string;
   readonly value: number;
   readonly unit: string;
-  /** Of one operation; absent where it makes no sense, such as in a ratio. */
+  /** The latency of one operation. Absent if it has no meaning, for example for a ratio. */
   readonly p50Ms?: number;
   readonly p99Ms?: number;
-  /** Printed as a table of its own; all of a store are one table unless said. */
+  /** The table that prints it. By default a store has one table. */
   readonly table?: string;
-  /** Everything somebody would need to measure it again. */
+  /** Everything that is needed to repeat the measurement. */
   readonly settings: Settings;
 }
 
-/** Every field is there in every line; what makes no sense is null. */
+/** Every line has every field. Fields without a meaning are null. */
 export function jsonLine(result: Result): string {
   const { suite, store, metric, value, unit, p50Ms, p99Ms, settings } = result;
   return JSON.stringify({
@@ -55,7 +55,7 @@ export function table(results: readonly Result[]): string {
   return aligned([head, ...rows]);
 }
 
-/** The settings that all of these share, as a person would write them down. */
+/** The settings that are the same for all of these results. */
 export function sharedSettings(results: readonly Result[]): string {
   const [first, ...others] = results;
   return Object.entries(first?.settings ?? {})
@@ -64,7 +64,7 @@ export function sharedSettings(results: readonly Result[]): string {
     .join(', ');
 }
 
-/** The first column to the left, numbers to the right. */
+/** Aligns the first column left, and numbers right. */
 function aligned(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
@@ -88,7 +88,7 @@ function shown(value: number | undefined): string {
   return value.toFixed(value >= 10 ? 1 : value >= 0.1 ? 2 : 3);
 }
 
-/** Four significant digits: the noise is larger than what is cut. */
+/** Four significant digits. The rest is noise. */
 function rounded(value: number): number {
   return Number(value.toPrecision(4));
 }

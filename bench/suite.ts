@@ -1,4 +1,4 @@
-// What a suite is. Each lives in a folder of its own and is listed in `suites.ts`.
+// The interface of a suite. Each suite has a folder; `suites.ts` lists them.
 
 import type { Pace } from './measure.ts';
 import type { Result } from './report.ts';
@@ -9,9 +9,9 @@ export interface Plan {
   readonly stores: readonly StoreKind[];
   /** Only cases whose name contains this. */
   readonly only: string;
-  /** Where the spikes are, if somebody said; suites that use none ignore it. */
+  /** The folder of the spikes, if the user named one. Only the executions suite uses it. */
   readonly spikes: string | undefined;
-  /** What is being measured now, for whoever watches. */
+  /** Shows the current case in the terminal. */
   readonly progress: (what: string) => void;
 }
 
@@ -23,13 +23,12 @@ export const STORE_KINDS = ['memory', 'sqlite', 'postgres', 'redis', 'etcd'] as 
 export interface Suite {
   readonly name: string;
   readonly summary: string;
-  /** How to read the table, said once below it. */
+  /** How to read the tables. Printed once, below them. */
   readonly legend: readonly string[];
-  /** Results in the order in which people should read them, all of one store together. */
+  /** Yields results in reading order, store by store. */
   run(plan: Plan): AsyncGenerator<Result, void, void>;
 }
 
-/** Quick is for a look while working; only the full form is for decisions. */
 export function paceOf(plan: Plan): Pace {
   return plan.quick
     ? { rounds: 3, roundMs: 50, warmUpMs: 30 }

@@ -1,4 +1,4 @@
-// Stores that are larger than what people usually look at.
+// Fills stores with more executions and events than usual.
 
 import { Holdfast } from '../../src/index.ts';
 import { parseOwner, parseSessionId } from '../../src/lease/names.ts';
@@ -25,7 +25,7 @@ export async function seedExecutions(
 
 const WRITE = 1_000;
 
-/** One execution with so many events, written as a worker would. */
+/** Submits an execution and writes `count` events to its history, like a worker. Returns its id. */
 export async function seedHistory(store: CoordinatorStore, count: number): Promise<string> {
   const session = parseSessionId(systemRandom.uuid());
   const owner = parseOwner('seed');
@@ -45,8 +45,8 @@ export async function seedHistory(store: CoordinatorStore, count: number): Promi
       name: `step-${seq + n}`,
       body: JSON.stringify({ key: `step:step-${seq + n}#1`, out: { v: seq + n } }) as never,
     }));
-    const answer = await store.executions.record({ id, fence, session, seq, events });
-    if (answer.kind !== 'recorded') throw new Error(`Not measured: a write was ${answer.kind}.`);
+    const result = await store.executions.record({ id, fence, session, seq, events });
+    if (result.kind !== 'recorded') throw new Error(`Not measured: a write was ${result.kind}.`);
   }
   await holdfast.close();
   return id;

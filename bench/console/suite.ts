@@ -1,4 +1,4 @@
-// npm run bench -- console: what a person feels who looks at very much.
+// The console suite: how long pages with very many rows take to load and to scroll.
 
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -17,11 +17,11 @@ const SCROLL_MS = 3_000;
 
 export const consoleSuite: Suite = {
   name: 'console',
-  summary: 'the console in Chromium: 1,000,000 executions, a history of 50,000 events',
+  summary: 'The console in Chromium with 1,000,000 executions and a history of 50,000 events',
   legend: [
-    'shown: from asking for the page to its first row, nothing of it cached.',
-    'again: the same, with its files in the browser.',
-    'frame p50, p99: between frames while it is scrolled as fast as it goes; 16.7 is 60 in a second.',
+    'shown: time from the request to the first row, with an empty browser cache.',
+    'again: the same, with a warm browser cache.',
+    'frame p50, p99: time between frames during fast scrolling. 16.7 ms are 60 frames per second.',
   ],
   run,
 };
@@ -38,9 +38,9 @@ async function* run(plan: Plan): AsyncGenerator<Result, void, void> {
     const long = await seedHistory(store, size.events);
     await seedExecutions(store, size.executions, plan.progress);
     const page = await browser.context.newPage();
-    const polls: readonly Look[] = [
+    const cases: readonly PageCase[] = [
       {
-        name: 'executions, by the overview',
+        name: 'executions, overview',
         path: '/',
         row: '.backlog li',
         rows: size.executions,
@@ -60,10 +60,10 @@ async function* run(plan: Plan): AsyncGenerator<Result, void, void> {
         rows: size.events,
       },
     ];
-    for (const look of polls) {
-      if (!look.name.includes(plan.only)) continue;
-      plan.progress(look.name);
-      yield* measured(page, server.url, look);
+    for (const each of cases) {
+      if (!each.name.includes(plan.only)) continue;
+      plan.progress(each.name);
+      yield* measured(page, server.url, each);
     }
   } finally {
     await browser.stop();
@@ -72,38 +72,42 @@ async function* run(plan: Plan): AsyncGenerator<Result, void, void> {
   }
 }
 
-interface Look {
+interface PageCase {
   readonly name: string;
   readonly path: string;
   readonly row: string;
-  /** Absent where nothing is long. */
+  /** The selector of the element to scroll. Absent if the page has no long list. */
   readonly scrolled?: string;
   readonly rows: number;
 }
 
-async function* measured(page: Page, url: string, look: Look): AsyncGenerator<Result, void, void> {
+async function* measured(
+  page: Page,
+  url: string,
+  { name, path, row, rows, scrolled }: PageCase,
+): AsyncGenerator<Result, void, void> {
   const result = (metric: string, value: number): Result => ({
     ...{ suite: 'console', store: 'sqlite', metric, value, unit: 'ms' },
-    case: `${look.rows.toLocaleString('en-GB')} ${look.name}`,
+    case: `${rows.toLocaleString('en-GB')} ${name}`,
     settings: { durability: 'full' },
   });
   const shownIn = async (): Promise<number> => {
     const startedAt = performance.now();
-    await page.goto(`${url}/console${look.path}`);
-    await page.locator(look.row).first().waitFor();
+    await page.goto(`${url}/console${path}`);
+    await page.locator(row).first().waitFor();
     return performance.now() - startedAt;
   };
   yield result('shown', await shownIn());
   yield result('again', await shownIn());
-  if (look.scrolled === undefined) return;
-  const frames = await page.evaluate<number[]>(scrolling(look.scrolled));
+  if (scrolled === undefined) return;
+  const frames = await page.evaluate<number[]>(scrolling(scrolled));
   frames.sort((one, other) => one - other);
   const at = (part: number): number => frames[Math.floor(frames.length * part)] ?? 0;
   yield result('frame p50', at(0.5));
   yield result('frame p99', at(0.99));
 }
 
-/** In the page: the times between frames while it is scrolled. */
+/** A script for the page that returns the times between frames while it scrolls. */
 function scrolling(selector: string): string {
   return `new Promise((resolve) => {
     const element = document.querySelector('${selector}');

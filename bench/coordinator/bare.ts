@@ -1,4 +1,5 @@
-// The floor: a server that reads a body and says yes. What is above it is ours.
+// The floor: a bare HTTP server that parses the body and sends a fixed response. A coordinator costs the
+// difference.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

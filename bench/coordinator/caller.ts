@@ -1,5 +1,5 @@
-// A caller that costs little, so that what is measured is the coordinator: connections that stay open, no
-// checks, no types.
+// A cheap HTTP client, so that the bench measures the coordinator. It keeps connections open and does not
+// validate responses.
 
 import { Agent, request } from 'node:http';
 
@@ -15,7 +15,7 @@ export class Caller {
 
   async submit(): Promise<string> {
     const { status, body } = await this.call('POST', '/v1/executions', '{"pipeline":"timed"}');
-    if (status !== 202) throw new Error(`submit was answered with ${status}: ${body}`);
+    if (status !== 202) throw new Error(`A submit returned ${status}: ${body}`);
     return (JSON.parse(body) as { id: string }).id;
   }
 
@@ -23,7 +23,7 @@ export class Caller {
     for (;;) {
       const { status, body } = await this.call('GET', `/v1/executions/${id}/result?waitMs=20000`);
       if (status === 200) return (JSON.parse(body) as { output?: unknown }).output;
-      if (status !== 202) throw new Error(`result was answered with ${status}: ${body}`);
+      if (status !== 202) throw new Error(`A result returned ${status}: ${body}`);
     }
   }
 
@@ -37,9 +37,9 @@ export class Caller {
         ...this.#headers,
         ...(body === undefined ? {} : { 'content-type': typeOf(body) }),
       };
-      const asked = request(`${this.#base}${path}`, { method, agent: this.#agent, headers });
-      asked.on('error', reject);
-      asked.on('response', (response) => {
+      const outgoing = request(`${this.#base}${path}`, { method, agent: this.#agent, headers });
+      outgoing.on('error', reject);
+      outgoing.on('response', (response) => {
         const parts: Buffer[] = [];
         response.on('data', (part: Buffer) => parts.push(part));
         response.on('end', () => {
@@ -47,7 +47,7 @@ export class Caller {
           resolve({ status: response.statusCode ?? 0, body: text });
         });
       });
-      asked.end(body);
+      outgoing.end(body);
     });
   }
 

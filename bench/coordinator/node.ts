@@ -1,12 +1,13 @@
-// A coordinator, as a process of its own, with keys on as in real life.
+// A coordinator in its own process, with authentication on, as in production.
 
 import { openHoldfast } from '../../src/embedded/open-holdfast.ts';
 import { openServer } from '../../src/server/serve.ts';
-import type { Place } from '../executions/place.ts';
+import type { StoreLocation } from '../executions/store-location.ts';
 
-const place = JSON.parse(process.argv[2] ?? '{}') as Place;
+const location = JSON.parse(process.argv[2] ?? '{}') as StoreLocation;
 const { store } = await openHoldfast({
-  store: place.kind === 'sqlite' ? place.file : place.kind === 'postgres' ? place.url : '',
+  store:
+    location.kind === 'sqlite' ? location.file : location.kind === 'postgres' ? location.url : '',
 });
 const server = await openServer({ store, port: 0 });
 console.log(JSON.stringify({ url: server.url, key: server.firstKey }));

@@ -1,4 +1,4 @@
-// Processes that are measured; they end when this one does.
+// Starts measured processes. They exit when this process does.
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,8 +7,8 @@ import { join } from 'node:path';
 export interface Running {
   /** The first line that it printed. */
   readonly firstLine: string;
-  /** Sends it a message, and waits for what it says to that. */
-  ask(message: string): Promise<unknown>;
+  /** Sends a message to the process and returns its reply. */
+  request(message: string): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -18,16 +18,16 @@ export async function start(file: string, input: object = {}): Promise<Running> 
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const { stdout } = child;
-  if (stdout === null) throw new Error(`${file} has no output`);
+  if (stdout === null) throw new Error(`${file} has no standard output.`);
   const [firstLine] = (await Promise.race([once(stdout, 'data'), once(child, 'exit')])) as [Buffer];
-  if (!(firstLine instanceof Buffer)) throw new Error(`${file} ended before it was ready`);
+  if (!(firstLine instanceof Buffer)) throw new Error(`${file} exited before it was ready.`);
   return {
     firstLine: firstLine.toString('utf8').trim(),
-    async ask(message) {
-      const answered = once(child, 'message');
+    async request(message) {
+      const replied = once(child, 'message');
       child.send(message);
-      const [answer] = (await answered) as [unknown];
-      return answer;
+      const [reply] = (await replied) as [unknown];
+      return reply;
     },
     async stop() {
       const ended = once(child, 'exit');

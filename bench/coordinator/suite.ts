@@ -1,9 +1,9 @@
-// The suite of the coordinator: real processes, keys on, a worker over HTTP, beside a bare HTTP server in
-// alternating rounds.
+// The coordinator suite: a coordinator with authentication and a worker over HTTP, in their own
+// processes. A bare HTTP server takes turns with them.
 
 import pg from 'pg';
-import { openGround } from '../executions/ground.ts';
-import type { Place } from '../executions/place.ts';
+import { openStoreFactory } from '../executions/store-factory.ts';
+import type { StoreLocation } from '../executions/store-location.ts';
 import { alternate, medianRatio, medianRound, type Round, roundOf } from '../measure.ts';
 import type { Result, Settings } from '../report.ts';
 import { scratchFolder } from '../scratch-folder.ts';
@@ -16,13 +16,13 @@ const IN_FLIGHT = [1, 64] as const;
 
 export const coordinatorSuite: Suite = {
   name: 'coordinator',
-  summary: 'submits, results and pickup through a coordinator, beside a bare HTTP server',
+  summary: 'Submits, results and pickup through a coordinator, beside a bare HTTP server',
   legend: [
-    'submit: from the request to its acknowledgement, which is a durable commit.',
+    'submit: from the request to its response, which follows a durable commit.',
     'end to end: submit, three durable steps by a worker over HTTP, result by long poll.',
-    'pickup: from the acknowledgement of a submit to the first line of its code, one at a time.',
-    'of bare: rates, ours to those of a server that reads the body and says yes.',
-    'idle: transactions per second of coordinator and worker together when there is nothing to do.',
+    'pickup: from the response of a submit to the first line of its code, one execution at a time.',
+    'of bare: our rate divided by that of a server that parses the body and sends a fixed response.',
+    'idle: transactions per second of a coordinator and a worker without work.',
   ],
   run: runCoordinatorSuite,
 };
@@ -31,36 +31,40 @@ async function* runCoordinatorSuite(plan: Plan): AsyncGenerator<Result, void, vo
   const folder = scratchFolder();
   for (const kind of STORES.filter((each) => plan.stores.includes(each))) {
     plan.progress(`${kind}: opening`);
-    const ground = await openGround(kind, folder);
+    const factory = await openStoreFactory(kind, folder);
     try {
-      const results = await ground.with((place) => measure(plan, place, ground.settings));
+      const results = await factory.with((location) => measure(plan, location, factory.settings));
       yield* results;
     } finally {
-      await ground.close();
+      await factory.close();
     }
   }
 }
 
-async function measure(plan: Plan, place: Place, settings: Settings): Promise<readonly Result[]> {
+async function measure(
+  plan: Plan,
+  location: StoreLocation,
+  settings: Settings,
+): Promise<readonly Result[]> {
   const bare = await start('bare.ts');
-  const node = await start('node.ts', place);
+  const node = await start('node.ts', location);
   const { url, key } = JSON.parse(node.firstLine) as { url: string; key: string };
   const worker = await start('worker.ts', { url, key });
   const ours = new Caller(url, key);
   const floor = new Caller(bare.firstLine);
-  const report = reporter(place.kind, settings);
+  const report = reporter(location.kind, settings);
   try {
     const results: Result[] = [];
     for (const inFlight of IN_FLIGHT) {
-      plan.progress(`${place.kind}: ${inFlight} in flight`);
+      plan.progress(`${location.kind}: ${inFlight} in flight`);
       results.push(...(await throughput(plan, { ours, floor, report }, inFlight)));
     }
-    plan.progress(`${place.kind}: pickup`);
+    plan.progress(`${location.kind}: pickup`);
     results.push(...report('pickup', { round: await pickup(ours, plan.quick ? 100 : 1_000) }));
-    if (place.kind === 'postgres') {
-      plan.progress(`${place.kind}: idle`);
+    if (location.kind === 'postgres') {
+      plan.progress(`${location.kind}: idle`);
       results.push(
-        report.value('idle', 'idle', await idle(place.url, plan.quick ? 5_000 : 20_000)),
+        report.value('idle', 'idle', await idle(location.url, plan.quick ? 5_000 : 20_000)),
       );
     }
     return results;
@@ -73,14 +77,17 @@ async function measure(plan: Plan, place: Place, settings: Settings): Promise<re
   }
 }
 
-interface Stand {
+interface Subjects {
   readonly ours: Caller;
   readonly floor: Caller;
   readonly report: Reporter;
 }
 
-async function throughput(plan: Plan, stand: Stand, inFlight: number): Promise<readonly Result[]> {
-  const { ours, floor, report } = stand;
+async function throughput(
+  plan: Plan,
+  { ours, floor, report }: Subjects,
+  inFlight: number,
+): Promise<readonly Result[]> {
   const submits: Promise<unknown>[] = [];
   const pace = plan.quick
     ? { rounds: 3, roundMs: 300, warmUpMs: 300 }
@@ -99,7 +106,7 @@ async function throughput(plan: Plan, stand: Stand, inFlight: number): Promise<r
     ],
     pace,
   );
-  // What was only submitted is worked off before anything else is measured.
+  // Executions that were only submitted must end before the next measurement.
   for (const id of await Promise.all(submits)) await ours.result(String(id));
   return [
     ...report(`bare HTTP · ${inFlight} in flight`, { round: medianRound(bare) }),
@@ -119,8 +126,8 @@ async function pickup(ours: Caller, count: number): Promise<Round> {
   const startedAt = performance.now();
   for (let nth = 0; nth < count; nth += 1) {
     const id = await ours.submit();
-    const answeredAt = performance.timeOrigin + performance.now();
-    latencies.push(Math.max(0, Number(await ours.result(id)) - answeredAt));
+    const submittedAt = performance.timeOrigin + performance.now();
+    latencies.push(Math.max(0, Number(await ours.result(id)) - submittedAt));
   }
   return roundOf(latencies, performance.now() - startedAt);
 }
@@ -137,11 +144,11 @@ async function idle(url: string, quietMs: number): Promise<number> {
   };
   const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
   try {
-    // A backend that has gone idle hands in its last statistics ten seconds later.
+    // An idle backend reports its last statistics after ten seconds.
     await pause(SETTLE_MS);
     const before = await commits();
     await pause(quietMs);
-    // Our own look is one of them.
+    // One of the transactions is the query above.
     return (((await commits()) - before - 1) / quietMs) * 1_000;
   } finally {
     await pool.end();

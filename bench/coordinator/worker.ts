@@ -1,4 +1,4 @@
-// A worker that reaches the coordinator over HTTP. Its output says when its code began.
+// A worker over HTTP. The output of an execution is the time at which its code began.
 
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';

@@ -1,5 +1,5 @@
-// The suite of costs: CPU time and memory of each route's worst legal request, on a project that is as large as one
-// may make it.
+// The cost suite: CPU time and memory of the most expensive valid request of each route, on a project
+// that is as large as limits allow.
 
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { TestCoordinator } from '../../test/server/coordinator.ts';
@@ -9,10 +9,10 @@ import type { Plan, Suite } from '../suite.ts';
 
 export const costSuite: Suite = {
   name: 'cost',
-  summary: "CPU time and memory of each route's worst legal request, on the memory store",
+  summary: 'CPU time and memory of the most expensive valid request of each route',
   legend: [
-    'cpu: time of the process for one request, its client included; the median of the rounds.',
-    'rss: how much the process grew while it was handled; the largest of the rounds.',
+    'cpu: CPU time of the process for one request, including the client; median of the rounds.',
+    'rss: growth of the process during the request; maximum of the rounds.',
   ],
   run: runCostSuite,
 };

@@ -1,18 +1,18 @@
-// What the cases of the suite share: where they run, how they ask a process, how they say what it found.
+// Shared code of the cases: they measure in a child process, on a new store, and report the results.
 
 import { join } from 'node:path';
 import { median, medianRound, type Round, roundOf } from '../measure.ts';
 import type { Result, Settings } from '../report.ts';
 import type { Plan, StoreKind } from '../suite.ts';
 import { runChild } from './child.ts';
-import type { Ground } from './ground.ts';
-import type { Place } from './place.ts';
 import type { Reference } from './reference.ts';
+import type { StoreFactory } from './store-factory.ts';
+import type { StoreLocation } from './store-location.ts';
 import type { Measurements } from './subject.ts';
 
 export interface Bench {
   readonly plan: Plan;
-  readonly ground: Ground;
+  readonly factory: StoreFactory;
   /** Absent for the memory store. */
   readonly reference: Reference | undefined;
 }
@@ -29,7 +29,7 @@ export const ON_ALL: readonly StoreKind[] = ['memory', ...DURABLE];
 
 type Name = keyof Measurements;
 type OrderOf<Each extends Name> = Parameters<Measurements[Each]>[1];
-/** What it found is sent as JSON, and is what the function of that name answers. */
+/** The result of the measurement. The child process sends it as JSON. */
 type Found<Each extends Name> = Measurements[Each] extends (
   ...args: never[]
 ) => Promise<infer Answer>
@@ -38,38 +38,38 @@ type Found<Each extends Name> = Measurements[Each] extends (
 
 const SUBJECT = join(import.meta.dirname, 'subject.ts');
 
-/** Loading a million rows takes a while on a busy machine; anything else ends long before. */
+/** Copying a million rows takes long on a busy machine. Everything else is much faster. */
 const LIMIT_MS = 1_200_000;
 const QUICK_LIMIT_MS = 120_000;
 
-/** One measurement by a process of its own, in a fresh place. */
+/** Runs one measurement in a child process, on a new store. */
 export async function measureIn<Each extends Name>(
-  { ground, plan }: Bench,
+  { factory, plan }: Bench,
   measure: Each,
   order: OrderOf<Each>,
 ): Promise<Found<Each>> {
-  return ground.with(async (place: Place) => {
+  return factory.with(async (location: StoreLocation) => {
     const limitMs = plan.quick ? QUICK_LIMIT_MS : LIMIT_MS;
-    const request = JSON.stringify({ measure, place, order, limitMs });
+    const request = JSON.stringify({ measure, location, order, limitMs });
     return (await runChild(SUBJECT, [request], { limitMs })) as Found<Each>;
   });
 }
 
 export interface Reporter {
   rate(rounds: readonly Round[]): Result;
-  /** One operation at a time, each measured by itself. */
+  /** Each operation was measured on its own. */
   latency(latenciesMs: readonly number[]): Result;
   value(metric: string, value: number, unit: string): Result;
-  /** The median, the lowest and the highest of what the rounds gave. */
+  /** The median, the lowest and the highest value of the rounds. */
   spread(metric: string, values: readonly number[]): readonly Result[];
 }
 
 export function reporterOf(bench: Bench, name: string, own: Settings): Reporter {
-  const { ground, reference } = bench;
+  const { factory, reference } = bench;
   const beside = reference === undefined ? {} : { beside: reference.about };
-  const settings = { ...ground.settings, ...beside, ...own };
+  const settings = { ...factory.settings, ...beside, ...own };
   const [table = name] = name.split(' · ');
-  const about = { suite: 'executions', case: name, store: ground.kind, table, settings };
+  const about = { suite: 'executions', case: name, store: factory.kind, table, settings };
   const value: Reporter['value'] = (metric, number, unit) => ({
     ...about,
     metric,
@@ -94,7 +94,7 @@ export function reporterOf(bench: Bench, name: string, own: Settings): Reporter 
   };
 }
 
-/** `ours` and `theirs` take turns, each second round the other way around. */
+/** `ours` and `theirs` take turns. Every second round runs in reverse order. */
 export async function inTurns<Ours>(
   rounds: number,
   ours: () => Promise<Ours>,

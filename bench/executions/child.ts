@@ -1,15 +1,15 @@
-// Measured processes: each round gets one of its own, so that rounds do not influence each other.
+// Runs a measured process. Each round has its own, so that rounds do not influence each other.
 
 import { spawn } from 'node:child_process';
 
 export interface ChildOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Killed after this long. */
+  /** Kill the process after this time. */
   readonly limitMs: number;
 }
 
-/** The last line of its output that is JSON. Throws when it fails, or takes longer than its limit. */
+/** Returns the last JSON line of the output. Throws if the process fails or exceeds its limit. */
 export async function runChild(
   script: string,
   args: readonly string[],

@@ -1,4 +1,5 @@
-// Whether a claim becomes slower with what is in the store. Nothing that is not ready may slow it down.
+// Does a claim become slower with the size of the store? Executions that are not ready must not slow it
+// down.
 
 import { slowdowns } from '../measure.ts';
 import { type BenchCase, DURABLE, measureIn, reporterOf } from './bench-case.ts';
@@ -10,8 +11,8 @@ const NAME = `claim of ${BATCH}`;
 
 const WORDS: Readonly<Record<Crowd, (many: string) => string>> = {
   empty: () => 'empty store',
-  terminal: (many) => `${many} that have ended`,
-  behind: (many) => `${many} behind one key`,
+  terminal: (many) => `${many} ended`,
+  behind: (many) => `${many} waiting for one key`,
 };
 
 export const CLAIM_CASES: readonly BenchCase[] = [

@@ -1,4 +1,4 @@
-// The load of a floor: a given number of executions in flight until all have ended.
+// Drives a floor: keeps a number of executions in flight until all have ended.
 
 import { roundOf } from '../measure.ts';
 import type { Load } from './reference.ts';
@@ -11,7 +11,7 @@ export interface Held {
 export interface FloorStore {
   submit(count: number): Promise<void>;
   claim(limit: number): Promise<readonly Held[]>;
-  /** False when the fence did not hold. */
+  /** Returns false if the fence is no longer the current one. */
   step(held: Held, seq: number): Promise<boolean>;
   finish(held: Held, seq: number): Promise<boolean>;
   close(): Promise<void>;
@@ -19,7 +19,7 @@ export interface FloorStore {
 
 export const PAYLOAD: Buffer = Buffer.alloc(200, 97);
 
-/** Prints a round as JSON. */
+/** Prints the round as JSON. */
 export async function runFloor(store: FloorStore, load: Load): Promise<void> {
   await store.submit(load.executions);
   const latencies: number[] = [];
@@ -39,13 +39,13 @@ function runAll(store: FloorStore, load: Load, latencies: number[]): Promise<voi
     let isHeld = true;
     for (let seq = 1; seq <= load.steps; seq += 1) isHeld &&= await store.step(held, seq);
     isHeld &&= await store.finish(held, load.steps + 1);
-    if (!isHeld) throw new Error('Not measured: a fence did not hold.');
+    if (!isHeld) throw new Error('Not measured: a write was refused by its fence.');
     latencies.push(performance.now() - claimedAt);
     running -= 1;
     if (latencies.length === load.executions) resolve();
     else await claimMore();
   };
-  // Half empty before it asks again, as a worker does.
+  // Like a worker, claim again only when half of the slots are free.
   const claimMore = async (): Promise<void> => {
     if (isClaiming || queued === 0 || running > load.inFlight / 2) return;
     isClaiming = true;

@@ -1,6 +1,6 @@
-// The least that a durable engine must do on PostgreSQL, and nothing more: claims that mint a fence, steps
-// and ends that lock their execution and hold only under its fence, a row of history for each, and as
-// many as there are in one statement.
+// The minimum that a durable engine must do on PostgreSQL. Claims create a fence. Steps and ends lock
+// their execution, check the fence and write one row of history. Each statement covers all writes that
+// are waiting.
 //
 //   PGURL=postgres://… node bench/executions/floor-postgres.ts <executions> <in flight> <steps>
 
@@ -29,12 +29,12 @@ const CLAIM = `
     from queued where e.id = queued.id
   returning e.id::integer, e.fence::integer`;
 
-const ASKED =
+const WRITES =
   'unnest($1::bigint[], $2::bigint[], $3::integer[], $4::bytea[]) as a(id, fence, seq, body)';
 
-/** The lock makes a claim by somebody else wait, or this statement see it. */
+/** The lock orders this write and a claim by another process: one of them waits for the other. */
 const STEP = `
-  with a as materialized (select * from ${ASKED}),
+  with a as materialized (select * from ${WRITES}),
   held as (
     select e.id from execution e join a on a.id = e.id and a.fence = e.fence
      where e.state = 1 order by e.id for no key update of e
@@ -45,14 +45,14 @@ const STEP = `
 
 const FINISH = `
   with ended as (
-    update execution e set state = 2, output = a.body from ${ASKED}
+    update execution e set state = 2, output = a.body from ${WRITES}
      where e.id = a.id and e.fence = a.fence and e.state = 1
     returning e.id, a.seq
   )
   insert into event (execution, seq) select id, seq from ended
   returning execution::integer as id`;
 
-interface Asked {
+interface PendingWrite {
   readonly held: Held;
   readonly seq: number;
   readonly resolve: (isDone: boolean) => void;
@@ -61,13 +61,13 @@ interface Asked {
 
 const BATCH_MAX = 1_000;
 
-/** At most `flushes` statements at a time; what comes meanwhile is the next one. */
+/** Runs at most `flushes` statements at a time. Writes that arrive meanwhile form the next one. */
 function batched(name: string, text: string, flushes: number): FloorStore['step'] {
-  let asked: Asked[] = [];
+  let pending: PendingWrite[] = [];
   let free = flushes;
   let isScheduled = false;
   const schedule = (): void => {
-    if (isScheduled || free === 0 || asked.length === 0) return;
+    if (isScheduled || free === 0 || pending.length === 0) return;
     isScheduled = true;
     setImmediate(() => {
       isScheduled = false;
@@ -75,8 +75,8 @@ function batched(name: string, text: string, flushes: number): FloorStore['step'
     });
   };
   const flush = async (): Promise<void> => {
-    const batch = asked.slice(0, BATCH_MAX).sort((a, b) => a.held.id - b.held.id);
-    asked = asked.slice(BATCH_MAX);
+    const batch = pending.slice(0, BATCH_MAX).sort((a, b) => a.held.id - b.held.id);
+    pending = pending.slice(BATCH_MAX);
     free -= 1;
     const values = [
       batch.map(({ held }) => held.id),
@@ -96,7 +96,7 @@ function batched(name: string, text: string, flushes: number): FloorStore['step'
   };
   return (held, seq) =>
     new Promise((resolve, reject) => {
-      asked.push({ held, seq, resolve, reject });
+      pending.push({ held, seq, resolve, reject });
       schedule();
     });
 }

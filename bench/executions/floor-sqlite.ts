@@ -1,6 +1,5 @@
-// The least that a durable engine must do on SQLite, and nothing more: claims that mint a fence, steps and
-// ends that hold only under it, a row of history for each, all that is asked for in one turn of the event
-// loop in one transaction.
+// The minimum that a durable engine must do on SQLite. Claims create a fence. Steps and ends check it
+// and write one row of history. One transaction has all writes of one turn of the event loop.
 //
 //   node bench/executions/floor-sqlite.ts <executions> <in flight> <steps> FULL <file>
 
@@ -37,28 +36,28 @@ const end = database.prepare(
   'update execution set state = 2, output = ? where id = ? and fence = ? and state = 1',
 );
 
-interface Asked {
+interface PendingWrite {
   readonly write: () => unknown;
-  readonly resolve: (answer: never) => void;
+  readonly resolve: (result: never) => void;
 }
 
-let asked: Asked[] = [];
+let pending: PendingWrite[] = [];
 let fence = 0;
 
-function inNextFlush<Answer>(write: () => Answer): Promise<Answer> {
+function inNextFlush<Result>(write: () => Result): Promise<Result> {
   return new Promise((resolve) => {
-    if (asked.length === 0) setImmediate(flush);
-    asked.push({ write, resolve });
+    if (pending.length === 0) setImmediate(flush);
+    pending.push({ write, resolve });
   });
 }
 
 function flush(): void {
-  const batch = asked;
-  asked = [];
+  const batch = pending;
+  pending = [];
   begin.run();
-  const answers = batch.map(({ write }) => write());
+  const results = batch.map(({ write }) => write());
   commit.run();
-  for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as never);
+  for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never);
 }
 
 const store: FloorStore = {

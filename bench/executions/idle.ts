@@ -1,4 +1,4 @@
-// What one process with a worker asks of the store when there is nothing to do.
+// The transactions of one process whose worker has no work.
 
 import { type BenchCase, DURABLE, measureIn, reporterOf } from './bench-case.ts';
 
@@ -6,11 +6,11 @@ const LIMIT_PER_SECOND = 1;
 
 const NAME = 'idle worker';
 
-/** A round of what is done from time to time, and one of all that is. */
+/** The full time covers all periodic work of a worker at least once. */
 const QUICK_MS = 20_000;
 const FULL_MS = 60_000;
 
-/** What the short one counted is taken off: opening, one execution, closing. */
+/** A short run counts opening, one execution and closing, to subtract them from the long run. */
 const SHORT_MS = 1_000;
 
 export const IDLE_CASES: readonly BenchCase[] = [

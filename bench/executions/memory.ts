@@ -1,4 +1,4 @@
-// What a process takes while many executions are in flight, and while one of them has many children.
+// The memory of a process with many executions in flight, and with one that has many children.
 
 import { median } from '../measure.ts';
 import { type BenchCase, DURABLE, measureIn, reporterOf } from './bench-case.ts';
@@ -22,7 +22,7 @@ export const MEMORY_CASES: readonly BenchCase[] = [
       const settings = {
         ...order,
         limitMb: LIMIT_MB,
-        how: 'resident, all inside a step that waits',
+        how: 'resident memory while all wait inside a step',
       };
       const memory = reporterOf(bench, NAME, settings);
       yield memory.value('RSS', found.bytes / MB, 'MB');

@@ -1,11 +1,11 @@
-// Latency when there is nothing else to do.
+// The latency of executions that run one after the other.
 
 import { slowdowns } from '../measure.ts';
 import { type BenchCase, inTurns, measureIn, ON_ALL, reporterOf } from './bench-case.ts';
 
 const STEPS = 3;
 
-/** The spikes insert so many at once, however few they run. */
+/** The spikes insert this many in one batch, so they cannot run fewer. */
 const SUBMITTED_TOGETHER = 500;
 
 const NAME = 'one at a time · three steps';
@@ -15,7 +15,7 @@ export const ONE_AT_A_TIME_CASES: readonly BenchCase[] = [
     name: NAME,
     stores: ON_ALL,
     async *measure(bench) {
-      const { plan, ground, reference } = bench;
+      const { plan, factory, reference } = bench;
       const [executions, warmUp, rounds] = plan.quick
         ? [SUBMITTED_TOGETHER, 300, 3]
         : [4 * SUBMITTED_TOGETHER, 1_000, 5];
@@ -23,7 +23,7 @@ export const ONE_AT_A_TIME_CASES: readonly BenchCase[] = [
       const found = await inTurns(
         rounds,
         () => measureIn(bench, 'oneAtATime', { ...load, warmUp }),
-        reference && (() => ground.with((place) => reference.run(place, load))),
+        reference && (() => factory.with((location) => reference.run(location, load))),
       );
       const settings = { ...load, rounds };
       const claimed = found.ours.map((each) => each.claimed);

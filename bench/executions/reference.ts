@@ -1,18 +1,18 @@
-// What the engine is compared with, run as it is in a process of its own: the spikes, which are not part
-// of the project, or, where they are not, the floors beside this file.
+// The program that the engine is compared with, in its own process. It is a spike, which is not part of
+// this project, or, without spikes, a floor beside this file.
 
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { demand } from '../floor.ts';
 import type { Round } from '../measure.ts';
 import { runChild } from './child.ts';
-import type { Place } from './place.ts';
+import type { StoreLocation } from './store-location.ts';
 
 export interface Reference {
   readonly name: 'spike' | 'floor';
-  /** What was run, and why a floor if it is one. */
+  /** The script, and why a floor replaced a spike. */
   readonly about: string;
-  run(place: Place, load: Load): Promise<Round>;
+  run(location: StoreLocation, load: Load): Promise<Round>;
 }
 
 export interface Load {
@@ -25,9 +25,9 @@ const PROJECT = join(import.meta.dirname, '../..');
 
 const LIMIT_MS = 300_000;
 
-/** Undefined for the memory store, which has nothing beside it. */
+/** Undefined for the memory store, which has no reference. */
 export function referenceFor(
-  kind: Place['kind'],
+  kind: StoreLocation['kind'],
   spikes: string | undefined,
 ): Reference | undefined {
   if (kind === 'memory') return undefined;
@@ -36,15 +36,16 @@ export function referenceFor(
   if (existsSync(script)) {
     return { name: 'spike', about: `group-commit-${kind}.mjs`, run: runSpike(script) };
   }
-  // What was asked for by name must be there; only the usual folder may be missing.
-  if (spikes !== undefined) throw new Error(`Not measured: there is no ${script}.`);
+  // Only the default folder may be missing.
+  if (spikes !== undefined)
+    throw new Error(`Not measured: ${script} does not exist. Check --spikes.`);
   const floor = join(import.meta.dirname, `floor-${kind}.ts`);
-  const about = `floor-${kind}.ts, since there are no spikes in ${folder} (--spikes=<folder>)`;
+  const about = `floor-${kind}.ts, because ${folder} has no spikes (--spikes=<folder>)`;
   return { name: 'floor', about, run: runFloor(floor) };
 }
 
-function spikesFolder(asked: string | undefined): string {
-  return resolve(asked ?? join(PROJECT, '../shared/spikes'));
+function spikesFolder(named: string | undefined): string {
+  return resolve(named ?? join(PROJECT, '../shared/spikes'));
 }
 
 interface SpikeOutput {
@@ -55,28 +56,32 @@ interface SpikeOutput {
 }
 
 function runSpike(script: string): Reference['run'] {
-  return async (place, load) => {
-    const found = (await runChild(script, argsOf(place, load), childOf(place))) as SpikeOutput;
-    if (place.kind === 'sqlite')
+  return async (location, load) => {
+    const found = (await runChild(
+      script,
+      argsOf(location, load),
+      childOf(location),
+    )) as SpikeOutput;
+    if (location.kind === 'sqlite')
       demand({ synchronous: String(found.SYNC) }, { synchronous: 'FULL' });
     return { perSecond: found.exec_s, p50Ms: found.p50, p99Ms: found.p99 };
   };
 }
 
 function runFloor(script: string): Reference['run'] {
-  return async (place, load) =>
-    (await runChild(script, argsOf(place, load), childOf(place))) as Round;
+  return async (location, load) =>
+    (await runChild(script, argsOf(location, load), childOf(location))) as Round;
 }
 
-function argsOf(place: Place, { executions, inFlight, steps }: Load): readonly string[] {
+function argsOf(location: StoreLocation, { executions, inFlight, steps }: Load): readonly string[] {
   const numbers = [executions, inFlight, steps].map(String);
-  return place.kind === 'sqlite' ? [...numbers, 'FULL', place.file] : numbers;
+  return location.kind === 'sqlite' ? [...numbers, 'FULL', location.file] : numbers;
 }
 
-/** They take the driver from the folder they are run in. */
-function childOf(place: Place): Parameters<typeof runChild>[2] {
-  if (place.kind === 'postgres') {
-    return { cwd: PROJECT, env: { PGURL: place.url }, limitMs: LIMIT_MS };
+/** The scripts resolve the driver from their working directory. */
+function childOf(location: StoreLocation): Parameters<typeof runChild>[2] {
+  if (location.kind === 'postgres') {
+    return { cwd: PROJECT, env: { PGURL: location.url }, limitMs: LIMIT_MS };
   }
-  return { cwd: place.kind === 'sqlite' ? dirname(place.file) : PROJECT, limitMs: LIMIT_MS };
+  return { cwd: location.kind === 'sqlite' ? dirname(location.file) : PROJECT, limitMs: LIMIT_MS };
 }

@@ -1,7 +1,7 @@
-// A measured process: node bench/executions/subject.ts '{"measure":"throughput","place":…,"order":…}'
-// Prints what it found as one line of JSON. To profile it, run it by hand with --cpu-prof.
+// A measured process: node bench/executions/subject.ts '{"measure":"throughput","location":…,"order":…}'
+// It prints the result as one line of JSON. To profile it, run it with --cpu-prof.
 
-import type { Place } from './place.ts';
+import type { StoreLocation } from './store-location.ts';
 import { claimCost } from './subject/claim-cost.ts';
 import { fanOut } from './subject/fan-out.ts';
 import { idle } from './subject/idle.ts';
@@ -32,14 +32,14 @@ const MEASUREMENTS: Measurements = {
 
 interface Request {
   readonly measure: keyof Measurements;
-  readonly place: Place;
+  readonly location: StoreLocation;
   readonly order: never;
   readonly limitMs?: number;
 }
 
-/** Whoever started it may be gone: it ends by itself. */
+/** The process exits by itself, in case its parent has died. */
 const LIMIT_MS = 600_000;
 
-const { measure, place, order, limitMs } = JSON.parse(process.argv[2] ?? '{}') as Request;
+const { measure, location, order, limitMs } = JSON.parse(process.argv[2] ?? '{}') as Request;
 setTimeout(() => process.exit(3), limitMs ?? LIMIT_MS).unref();
-console.log(JSON.stringify(await MEASUREMENTS[measure](place, order)));
+console.log(JSON.stringify(await MEASUREMENTS[measure](location, order)));

@@ -1,17 +1,17 @@
-// The suite of executions: through the API that people use, with an observer and validation on, beside
-// the unmodified spikes in alternating rounds. Every round of every contestant is a process of its own.
+// The executions suite. It uses the public API, with an observer and validation. The unmodified spikes
+// take turns with it. Every round of every contestant has its own process.
 
 import type { Result } from '../report.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 import type { Plan, StoreKind, Suite } from '../suite.ts';
 import { type BenchCase, ON_ALL } from './bench-case.ts';
 import { CLAIM_CASES } from './claim-cost.ts';
-import { openGround } from './ground.ts';
 import { IDLE_CASES } from './idle.ts';
 import { MEMORY_CASES } from './memory.ts';
 import { ONE_AT_A_TIME_CASES } from './one-at-a-time.ts';
-import type { Place } from './place.ts';
 import { referenceFor } from './reference.ts';
+import { openStoreFactory } from './store-factory.ts';
+import type { StoreLocation } from './store-location.ts';
 import { THROUGHPUT_CASES } from './throughput.ts';
 import { WRITTEN_CASES } from './written.ts';
 
@@ -26,14 +26,14 @@ const CASES: readonly BenchCase[] = [
 
 export const executionsSuite: Suite = {
   name: 'executions',
-  summary: 'executions per second, latency, writes, idling, claims and memory, beside the spikes',
+  summary: 'Rate, latency, writes, idle load, claims and memory of executions, beside the spikes',
   legend: [
-    'of spike: rates, ours to those of the unmodified spike (a floor: no validation, no user code, no retries).',
-    'of floor: the same to our own floor, where the spikes are not there; “beside” says what was run.',
-    'p50 of spike: latencies; the spike prints tenths of milliseconds. Both from the claim to the end.',
-    'lowest, highest: of the ratio to its left, each taken within one round. Rates are medians of rounds.',
-    'written: rows inserted, updated and deleted, and transactions with reads, as the store counts them.',
-    'of limit: what was measured to what is promised.',
+    'of spike: our rate divided by that of the unmodified spike, which has no validation, user code or retries.',
+    'of floor: the same with our own floor, if there are no spikes. “beside” names the script.',
+    'p50 of spike: our latency divided by that of the spike, both from claim to end. The spike prints 0.1 ms steps.',
+    'lowest, highest: range of the ratio to the left, one value per round. Rates are medians of rounds.',
+    'written: rows inserted, updated and deleted, and transactions including reads, counted by the store.',
+    'of limit: measured value divided by the promised limit.',
   ],
   run: runExecutionsSuite,
 };
@@ -47,19 +47,19 @@ async function* runExecutionsSuite(plan: Plan): AsyncGenerator<Result, void, voi
     if (cases.length === 0) continue;
     const reference = referenceFor(kind, plan.spikes);
     plan.progress(`${kind}: opening`);
-    const ground = await openGround(kind, folder);
+    const factory = await openStoreFactory(kind, folder);
     try {
       for (const each of cases) {
         plan.progress(`${kind}: ${each.name}`);
-        yield* each.measure({ plan, ground, reference });
+        yield* each.measure({ plan, factory, reference });
       }
     } finally {
-      await ground.close();
+      await factory.close();
     }
   }
 }
 
-/** Some stores keep leases only. */
-function keepsExecutions(kind: StoreKind): kind is Place['kind'] {
+/** Redis and etcd keep leases only. */
+function keepsExecutions(kind: StoreKind): kind is StoreLocation['kind'] {
   return ON_ALL.includes(kind);
 }

@@ -1,4 +1,4 @@
-// Executions per second with many in flight, in turns with the reference.
+// Executions per second with many in flight. The reference takes turns with the engine.
 
 import { medianRound, ratios } from '../measure.ts';
 import { type BenchCase, inTurns, measureIn, ON_ALL, reporterOf } from './bench-case.ts';
@@ -16,13 +16,13 @@ function throughputCase(title: string, steps: number): BenchCase {
     name,
     stores: ON_ALL,
     async *measure(bench) {
-      const { plan, ground, reference } = bench;
+      const { plan, factory, reference } = bench;
       const [executions, warmUp, rounds] = plan.quick ? [5_000, 3_000, 3] : [30_000, 10_000, 5];
       const load = { executions, inFlight: IN_FLIGHT, steps };
       const found = await inTurns(
         rounds,
         () => measureIn(bench, 'throughput', { ...load, warmUp }),
-        reference && (() => ground.with((place) => reference.run(place, load))),
+        reference && (() => factory.with((location) => reference.run(location, load))),
       );
       const settings = { ...load, rounds };
       const ours = reporterOf(bench, `${name} · holdfast`, { ...settings, warmUp });

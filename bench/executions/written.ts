@@ -1,5 +1,6 @@
-// What a step and an execution cost the store. A step's part is the difference between executions of many
-// steps and of one; what opening and closing costs is taken off by a process that runs none.
+// The writes of a step and of an execution. The cost of a step is the difference between executions with
+// many steps and with one. A process without executions gives the cost of opening and closing, which is
+// subtracted.
 
 import { type Bench, type BenchCase, DURABLE, measureIn, reporterOf } from './bench-case.ts';
 
@@ -32,7 +33,7 @@ function writtenCase(title: string, { inFlight, quick, full }: Amount): BenchCas
         const ofSteps = (many[metric] - few[metric]) / (MANY_STEPS - FEW_STEPS);
         const ofExecutions = few[metric] - nothing[metric] - ofSteps * FEW_STEPS;
         yield perOne(bench, `${name} · per step`, load).value(metric, ofSteps / executions, '');
-        yield perOne(bench, `${name} · per execution besides its steps`, load).value(
+        yield perOne(bench, `${name} · per execution without its steps`, load).value(
           metric,
           ofExecutions / executions,
           '',
@@ -43,5 +44,5 @@ function writtenCase(title: string, { inFlight, quick, full }: Amount): BenchCas
 }
 
 function perOne(bench: Bench, name: string, load: { inFlight: number; executions: number }) {
-  return reporterOf(bench, name, { ...load, how: 'counted by the store, reads too' });
+  return reporterOf(bench, name, { ...load, how: 'counted by the store, including reads' });
 }

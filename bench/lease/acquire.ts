@@ -10,12 +10,12 @@ import {
   type Prepare,
 } from './lease-case.ts';
 
-/** Which key a worker takes next. */
+/** Returns the next key of a worker. */
 type KeyChoice = (inFlight: number) => (worker: number) => LeaseKey;
 
 const freshKeys: KeyChoice = () => newKey;
 
-/** Each worker takes its own key again and again, so that nobody ever waits for it. */
+/** Each worker always takes its own key, so that no worker waits for another. */
 const sameKeys: KeyChoice = (inFlight) => {
   const keys = Array.from({ length: inFlight }, newKey);
   return (worker) => entryOf(keys, worker);
@@ -52,8 +52,8 @@ function viaPort(choice: KeyChoice, { release }: { readonly release: boolean }):
     return {
       operation: async (worker) => {
         const tenure = { key: keyOf(worker), session: session.id };
-        const answer = await store.leases.acquire({ ...tenure, attempt: newAttempt() });
-        const { fence } = expected(answer, 'granted');
+        const outcome = await store.leases.acquire({ ...tenure, attempt: newAttempt() });
+        const { fence } = expected(outcome, 'granted');
         if (!release) return;
         expected(await store.leases.release({ ...tenure, fence, exit: 'finished' }), 'released');
       },

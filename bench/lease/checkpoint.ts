@@ -48,11 +48,11 @@ async function acquired(
   store: KernelStore,
   term: Pick<SaveCheckpoint, 'key' | 'session'>,
 ): Promise<SaveCheckpoint['fence']> {
-  const answer = await store.leases.acquire({ ...term, attempt: newAttempt() });
-  return expected(answer, 'granted').fence;
+  const outcome = await store.leases.acquire({ ...term, attempt: newAttempt() });
+  return expected(outcome, 'granted').fence;
 }
 
-/** The handle also hashes the bytes each time, which the port leaves to its caller. */
+/** Unlike the port, the handle also hashes the bytes each time. */
 function viaHandle(size: number): Prepare {
   return async (store, inFlight) => {
     const session = await openBenchSession(store);

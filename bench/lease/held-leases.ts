@@ -1,5 +1,5 @@
-// What it costs to hold many leases in one session: memory in this process, and whether anything
-// becomes slower with their number. Nothing may, the heartbeat least of all (S-1).
+// The cost of many leases in one session: memory, and operations that become slower. Their number must
+// not slow down any operation, above all not the heartbeat (S-1).
 
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -21,10 +21,10 @@ export const HELD = 10_000;
 
 const CHECKPOINT_BYTES = 200;
 
-/** More is not faster on any store, and all at once would only measure the queue. */
+/** More are not faster on any store. */
 const IN_FLIGHT = 64;
 
-/** The same operation in a session that carries one lease and in one that carries `HELD`. */
+/** The same operation in a session with one lease and in one with `HELD` leases. */
 export interface Growth {
   readonly operation: string;
   readonly withOne: readonly Round[];
@@ -36,7 +36,10 @@ export interface HeldCost {
   readonly growth: readonly Growth[];
 }
 
-/** The heap is measured on the way down: on the way up, what loading left behind goes as well. */
+/**
+ * Measures the heap when the leases go. When they come, collections also free what loading left behind,
+ * which would hide part of their size.
+ */
 export async function measureHandles(store: KernelStore, pace: Pace): Promise<HeldCost> {
   const few = await openBenchSession(store);
   let many: Session | undefined = await openBenchSession(store);
@@ -45,7 +48,7 @@ export async function measureHandles(store: KernelStore, pace: Pace): Promise<He
   const growth = await measureGrowth(few, many, pace);
   const holding = await heapBytes();
   await many.close();
-  // Nothing may refer to the session any more, or its handles stay.
+  // A reference to the session would keep its handles on the heap.
   many = undefined;
   const bytesPerHandle = (holding - (await heapBytes())) / HELD;
   await few.close();
@@ -86,7 +89,7 @@ async function hold(session: Session, leases: number): Promise<void> {
   });
 }
 
-/** What the store itself keeps in this process. */
+/** The heap that the store itself needs per lease. */
 export async function measureStored(store: KernelStore): Promise<number> {
   const session = await openPortSession(store);
   const before = await heapBytes();
@@ -110,18 +113,19 @@ async function inTurns(times: number, operation: () => Promise<void>): Promise<v
   await Promise.all(Array.from({ length: Math.min(times, IN_FLIGHT) }, work));
 }
 
-/** What is in use after full collections, repeated until another one frees nothing. */
+/** The heap in use after full collections, repeated until three in a row free nothing. */
 async function heapBytes(): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
-  if (typeof collect !== 'function') throw new Error('This Node cannot be told to collect.');
+  if (typeof collect !== 'function')
+    throw new Error('Not measured: this Node does not expose gc().');
   let least = Number.POSITIVE_INFINITY;
-  for (let vain = 0; vain < 3; ) {
-    // What a turn of the event loop lets go, and code that has not run for some collections.
+  for (let futile = 0; futile < 3; ) {
+    // A turn of the event loop frees more objects, and V8 drops unused code only after some collections.
     await turnOfTheLoop();
     collect();
     const used = process.memoryUsage().heapUsed;
-    vain = used < least * 0.999 ? 0 : vain + 1;
+    futile = used < least * 0.999 ? 0 : futile + 1;
     least = Math.min(least, used);
   }
   return least;

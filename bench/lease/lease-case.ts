@@ -1,4 +1,4 @@
-// One thing a holder does, through the store's port and through the handles people use.
+// A case: one operation of a holder, once through the store's port and once through the public API.
 
 import { randomUUID } from 'node:crypto';
 import { openSession, type Session } from '../../src/index.ts';
@@ -18,7 +18,7 @@ export interface LeaseCase {
   readonly name: string;
   /** Durable commits that one operation makes. */
   readonly commits: number;
-  /** What one commit carries; the floor beside it carries as much. */
+  /** Payload of one commit. Commits of the floor have the same size. */
   readonly bytes: number;
   readonly port: Prepare;
   readonly handle: Prepare;
@@ -31,7 +31,7 @@ export interface Prepared {
   close(): Promise<unknown>;
 }
 
-/** Long, so that no session sends a heartbeat during a measurement. */
+/** So long that no session sends a heartbeat during a measurement. */
 const TTL_MS = 3_600_000;
 
 const OWNER: Owner = parseOwner('bench');
@@ -67,24 +67,24 @@ export function newAttempt(): AttemptId {
 
 let keys = 0;
 
-/** Never used before in this run. */
+/** Returns a key that this run has not used before. */
 export function newKey(): LeaseKey {
   keys += 1;
   return parseLeaseKey(`bench/${keys}`);
 }
 
-/** A refusal is fast; counting it would flatter. */
-export function expected<Answer extends { readonly kind: string }, Kind extends Answer['kind']>(
-  answer: Answer,
+/** Throws on a refusal: it is fast, and would make the rate look better. */
+export function expected<Outcome extends { readonly kind: string }, Kind extends Outcome['kind']>(
+  outcome: Outcome,
   kind: Kind,
-): Extract<Answer, { readonly kind: Kind }> {
-  if (answer.kind !== kind) {
-    throw new Error(`Expected "${kind}", got ${JSON.stringify(answer)}.`);
+): Extract<Outcome, { readonly kind: Kind }> {
+  if (outcome.kind !== kind) {
+    throw new Error(`Not measured: expected "${kind}", got ${JSON.stringify(outcome)}.`);
   }
-  return answer as Extract<Answer, { readonly kind: Kind }>;
+  return outcome as Extract<Outcome, { readonly kind: Kind }>;
 }
 
-/** Worker `index` of an array that has one entry per worker. */
+/** Returns the entry of a worker. */
 export function entryOf<Entry>(entries: readonly Entry[], index: number): Entry {
   const entry = entries[index];
   if (entry === undefined) throw new Error(`No entry was prepared for worker ${index}.`);

@@ -28,12 +28,12 @@ export const RENEW_CASES: readonly LeaseCase[] = [
   },
 ];
 
-interface Beating {
+interface BeatingSession {
   beat(): Promise<void>;
   close(): Promise<unknown>;
 }
 
-async function portBeat(store: KernelStore): Promise<Beating> {
+async function portBeat(store: KernelStore): Promise<BeatingSession> {
   const { id, owner, close } = await openPortSession(store);
   return {
     beat: async () => {
@@ -43,7 +43,7 @@ async function portBeat(store: KernelStore): Promise<Beating> {
   };
 }
 
-async function handleBeat(store: KernelStore): Promise<Beating> {
+async function handleBeat(store: KernelStore): Promise<BeatingSession> {
   const session = await openBenchSession(store);
   return {
     beat: async () => {
@@ -53,8 +53,11 @@ async function handleBeat(store: KernelStore): Promise<Beating> {
   };
 }
 
-/** Takes turns: with many sessions and one in flight, each beat is another session's. */
-function preparedFor(sessions: number, open: (store: KernelStore) => Promise<Beating>): Prepare {
+/** The sessions take turns, so each heartbeat renews another one. */
+function preparedFor(
+  sessions: number,
+  open: (store: KernelStore) => Promise<BeatingSession>,
+): Prepare {
   return async (store): Promise<Prepared> => {
     const beating = await Promise.all(Array.from({ length: sessions }, () => open(store)));
     let turn = 0;

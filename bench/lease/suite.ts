@@ -1,5 +1,5 @@
-// The lease suite: acquire, renew and checkpoint beside the raw commit of the same store, the cost
-// of the handles over the port, and what it costs to hold many leases.
+// The lease suite: acquire, renew and checkpoint beside raw commits of the same store, the cost of the
+// public API above the port, and the cost of many leases in one session.
 
 import { type Floor, openDiskFloor } from '../floor.ts';
 import {
@@ -16,9 +16,9 @@ import { scratchFolder } from '../scratch-folder.ts';
 import { type Plan, paceOf, type StoreKind, type Suite } from '../suite.ts';
 import { ACQUIRE_CASES } from './acquire.ts';
 import { CHECKPOINT_CASES } from './checkpoint.ts';
-import { type Ground, openGround } from './ground.ts';
 import { HELD, measureHandles, measureStored, OPERATIONS } from './held-leases.ts';
 import type { LeaseCase } from './lease-case.ts';
+import { type MeasuredStore, openMeasuredStore } from './measured-store.ts';
 import { RENEW_CASES } from './renew.ts';
 
 const CASES: readonly LeaseCase[] = [...ACQUIRE_CASES, ...RENEW_CASES, ...CHECKPOINT_CASES];
@@ -32,12 +32,13 @@ const IN_FLIGHT: readonly number[] = [1, 64];
 
 export const leaseSuite: Suite = {
   name: 'lease',
-  summary: 'acquire, renew and checkpoint, beside the raw commit of each store',
+  summary: 'Acquire, renew and checkpoint, beside the raw commit of each store',
   legend: [
-    'of disk: raw commits to flushes of one 8 kB block (write + fdatasync).',
-    'of raw: commits to raw commits of one row with the same payload, driver and concurrency.',
-    'of port: the handles people use to the store’s port. p50 of one: with one lease held; 1 is flat.',
-    'heap: bytes of this process per lease, with 10,000 held at once; measured after full collections.',
+    'of disk: rate of raw commits divided by flushes of one 8 kB block (write + fdatasync).',
+    'of raw: rate of commits divided by raw commits of one row with the same payload, driver and concurrency.',
+    'of port: rate of the public API divided by that of the store’s port.',
+    'p50 of one: latency with many leases divided by latency with one. 1 means that it does not grow.',
+    'heap: bytes per lease in this process with 10,000 held, measured after full collections.',
     'All ratios are medians of ratios within one round; rates and latencies are medians of rounds.',
   ],
   run: runLeaseSuite,
@@ -47,7 +48,7 @@ interface Bench {
   readonly plan: Plan;
   readonly pace: Pace;
   readonly kind: StoreKind;
-  readonly ground: Ground;
+  readonly subject: MeasuredStore;
   readonly disk: Floor;
 }
 
@@ -57,24 +58,24 @@ async function* runLeaseSuite(plan: Plan): AsyncGenerator<Result, void, void> {
   const pace = paceOf(plan);
   for (const kind of plan.stores) {
     plan.progress(`${kind}: opening`);
-    const ground = await openGround(kind, folder);
+    const subject = await openMeasuredStore(kind, folder);
     try {
-      yield* measureStore({ plan, pace, kind, ground, disk });
+      yield* measureStore({ plan, pace, kind, subject, disk });
     } finally {
-      await ground.close();
+      await subject.close();
     }
   }
   await disk.close();
 }
 
 async function* measureStore(bench: Bench): AsyncGenerator<Result, void, void> {
-  const { plan, ground } = bench;
+  const { plan, subject } = bench;
   const isWanted = (name: string): boolean => name.includes(plan.only);
-  // First, while the heap is small and the store is empty.
+  // Must be first: it needs a small heap and an empty store.
   if (HOLDING.some(isWanted)) yield* measureHolding(bench);
   for (const inFlight of IN_FLIGHT) {
-    if (ground.floor !== undefined && isWanted('raw commit')) {
-      yield* measureFloor(bench, ground.floor, inFlight);
+    if (subject.floor !== undefined && isWanted('raw commit')) {
+      yield* measureFloor(bench, subject.floor, inFlight);
     }
     for (const leaseCase of CASES.filter(({ name }) => isWanted(name))) {
       yield* measureCase(bench, leaseCase, inFlight);
@@ -98,18 +99,18 @@ async function* measureFloor(
   yield raw.ratio('of disk', medianRatio(commits, flushes));
 }
 
-/** The floor, the port and the handles take turns. */
+/** The floor, the port and the public API take turns. */
 async function* measureCase(
   bench: Bench,
   leaseCase: LeaseCase,
   inFlight: number,
 ): AsyncGenerator<Result, void, void> {
-  const { ground, pace } = bench;
+  const { subject, pace } = bench;
   const { name, bytes, commits } = leaseCase;
   bench.plan.progress(`${bench.kind}: ${name}, ${inFlight} in flight`);
-  const port = await leaseCase.port(ground.store, inFlight);
-  const handle = await leaseCase.handle(ground.store, inFlight);
-  const { floor } = ground;
+  const port = await leaseCase.port(subject.store, inFlight);
+  const handle = await leaseCase.handle(subject.store, inFlight);
+  const { floor } = subject;
   const contestants: readonly Contestant[] = [
     { inFlight, operation: port.operation },
     { inFlight, operation: handle.operation },
@@ -133,14 +134,14 @@ async function* measureCase(
 }
 
 async function* measureHolding(bench: Bench): AsyncGenerator<Result, void, void> {
-  const { plan, pace, ground } = bench;
+  const { plan, pace, subject } = bench;
   plan.progress(`${bench.kind}: holding ${HELD} leases`);
   const how = 'difference of heapUsed, each after gc() until nothing more is freed';
-  if (ground.floor === undefined) {
+  if (subject.floor === undefined) {
     const stored = resultOf(bench, 'hold a lease · store', { leases: HELD, how });
-    yield stored.bytes(await measureStored(ground.store));
+    yield stored.bytes(await measureStored(subject.store));
   }
-  const cost = await measureHandles(ground.store, pace);
+  const cost = await measureHandles(subject.store, pace);
   const handle = resultOf(bench, 'hold a lease · handle', { leases: HELD, how });
   yield handle.bytes(cost.bytesPerHandle);
   const settings = { inFlight: 1, via: 'handle' };
@@ -157,7 +158,7 @@ async function* measureHolding(bench: Bench): AsyncGenerator<Result, void, void>
 
 function resultOf(bench: Bench, name: string, own: Settings) {
   const { rounds, roundMs } = bench.pace;
-  const settings = { ...bench.ground.settings, rounds, roundMs, ...own };
+  const settings = { ...bench.subject.settings, rounds, roundMs, ...own };
   const about = { suite: leaseSuite.name, case: name, store: bench.kind, settings };
   return {
     rate: (measured: readonly Round[]): Result => {

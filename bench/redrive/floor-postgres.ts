@@ -1,5 +1,5 @@
-// The least that a re-drive of many must do on PostgreSQL, and nothing more: a page of letters is read with
-// what their executions did, and for each an execution, its history, an outcome and a mark are written.
+// The minimum that a bulk re-drive must do on PostgreSQL. It reads a page of dead letters with their
+// histories. For each letter it writes an execution, its history, an outcome and a mark.
 //
 //   node bench/redrive/floor-postgres.ts '{"kind":"postgres","url":…}' <letters>
 
@@ -8,8 +8,8 @@ import pg from 'pg';
 import { demand, readPostgresSettings } from '../floor.ts';
 import { EVENTS, PAGE, PAYLOAD, REUSED, runFloor } from './floor-page.ts';
 
-const [, , place, letters] = process.argv;
-const { url } = JSON.parse(place ?? '{}') as { readonly url: string };
+const [, , location, letters] = process.argv;
+const { url } = JSON.parse(location ?? '{}') as { readonly url: string };
 
 const pool = new pg.Pool({ connectionString: url, max: 1 });
 demand(await readPostgresSettings(pool), { fsync: 'on', synchronous_commit: 'on' });
@@ -26,7 +26,7 @@ await pool.query(`
 const FILL = `
   with made as (
     insert into execution (id, state, input) select gen_random_uuid(), 1, $2 from generate_series(1, $1) returning id
-  ), told as (
+  ), events as (
     insert into event (execution, seq, body) select id, seq, $2 from made cross join generate_series(1, ${EVENTS}) seq
   )
   insert into letter (execution) select id from made`;
@@ -38,11 +38,11 @@ const READ = `
    cross join lateral (select array_agg(body order by seq) as bodies from event where execution = l.execution) h`;
 
 const WRITE = `
-  with asked as materialized (select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) as a(id, made, input, body)),
-  made as (insert into execution (id, of, state, input) select made, id, 0, input from asked),
-  told as (insert into event (execution, seq, body) select made, seq, body from asked cross join generate_series(1, ${REUSED}) seq),
-  noted as (insert into outcome (execution, made) select id, made from asked)
-  update letter l set made = a.made from asked a where l.execution = a.id and l.made is null`;
+  with page as materialized (select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) as a(id, made, input, body)),
+  made as (insert into execution (id, of, state, input) select made, id, 0, input from page),
+  events as (insert into event (execution, seq, body) select made, seq, body from page cross join generate_series(1, ${REUSED}) seq),
+  outcomes as (insert into outcome (execution, made) select id, made from page)
+  update letter l set made = a.made from page a where l.execution = a.id and l.made is null`;
 
 interface Letter {
   readonly id: string;

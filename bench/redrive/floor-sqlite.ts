@@ -1,12 +1,12 @@
-// The least that a re-drive of many must do on SQLite, and nothing more; as floor-postgres.ts.
+// The minimum that a bulk re-drive must do on SQLite, like floor-postgres.ts.
 //
 //   node bench/redrive/floor-sqlite.ts '{"kind":"sqlite","file":…}' <letters>
 
 import { DatabaseSync } from 'node:sqlite';
 import { EVENTS, PAGE, PAYLOAD, REUSED, runFloor } from './floor-page.ts';
 
-const [, , place, letters] = process.argv;
-const { file } = JSON.parse(place ?? '{}') as { readonly file: string };
+const [, , location, letters] = process.argv;
+const { file } = JSON.parse(location ?? '{}') as { readonly file: string };
 
 const database = new DatabaseSync(file);
 database.exec(`
@@ -42,7 +42,8 @@ function redrive(id: number, input: string): void {
   for (let seq = 1; seq <= REUSED; seq += 1)
     insertEvent.run(made, seq, Date.now(), bodies[0] ?? null);
   note.run(id, made);
-  if (mark.run(made, id).changes !== 1) throw new Error('Not measured: it was marked already.');
+  if (mark.run(made, id).changes !== 1)
+    throw new Error('Not measured: a letter was already marked.');
 }
 
 await runFloor(

@@ -1,19 +1,19 @@
-// A process that runs bulk jobs and nothing else, until it is killed.
+// A process that runs only bulk jobs, until it is killed.
 
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import type { Place } from '../executions/place.ts';
+import type { StoreLocation } from '../executions/store-location.ts';
 import { openStore } from '../executions/subject/open-subject.ts';
 
-/** Whoever started it may be gone: it ends by itself. */
+/** The process exits by itself, in case its parent has died. */
 const LIMIT_MS = 1_200_000;
-/** A death is known this long after it. */
+/** The time until another worker takes over after a kill. */
 const TTL_MS = 1_000;
 
 setTimeout(() => process.exit(3), LIMIT_MS).unref();
-const place = JSON.parse(process.argv[2] ?? '{}') as Place;
-const holdfast = new Holdfast({ store: await openStore(place) });
-// Every worker runs jobs; what they re-drive is left for others.
+const location = JSON.parse(process.argv[2] ?? '{}') as StoreLocation;
+const holdfast = new Holdfast({ store: await openStore(location) });
+// Every worker runs jobs. This one has no pipeline of the re-driven executions.
 const nothing = pipeline({ name: 'nothing', run: () => undefined });
 await holdfast.worker({ pipelines: [nothing], ttlMs: TTL_MS });
 console.log('ready');

@@ -1,36 +1,40 @@
-// A bulk re-drive in processes of its own, killed when a third and when two thirds are done.
+// A bulk re-drive in child processes. The bench kills them after one third and after two thirds.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { checkRedriven, LETTERS, makeLetters } from '../../test/load/letters.ts';
-import type { Place } from '../executions/place.ts';
+import type { StoreLocation } from '../executions/store-location.ts';
 import { openSubject } from '../executions/subject/open-subject.ts';
 
 export interface Redriven {
   readonly seconds: number;
-  /** Without the time from each death to the next claim. */
+  /** Without the time from each kill to the next claim. */
   readonly runningSeconds: number;
   readonly deaths: number;
 }
 
-interface Asked {
+interface RedriveOptions {
   readonly letters: number;
   progress(what: string): void;
 }
 
 const KILLED_AT = [1 / 3, 2 / 3] as const;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
-export async function redriveAll(place: Place, { letters, progress }: Asked): Promise<Redriven> {
-  const subject = await openSubject(place);
-  // Not the one that is watched: there everything is to complete.
-  const holdfast = new Holdfast({ store: subject.store });
-  progress(`making ${letters} letters`);
+export async function redriveAll(
+  location: StoreLocation,
+  { letters, progress }: RedriveOptions,
+): Promise<Redriven> {
+  const subject = await openSubject(location);
+  // Not `subject.holdfast`: its observer expects that every execution completes. Without an observer, the
+  // worker would print a warning for each letter.
+  const holdfast = new Holdfast({ store: subject.store, observer: { report: () => undefined } });
+  progress(`creating ${letters} dead letters`);
   await makeLetters(holdfast, letters);
-  // What a process needs to start is not part of the job.
-  let worker = await startWorker(place);
+  // Started first: the start of a process is not part of the job.
+  let worker = await startWorker(location);
   const job = await holdfast.bulk.redrive({ filter: { pipeline: LETTERS }, actor: 'bench' });
   const deaths: number[] = [];
   for (const share of KILLED_AT) {
@@ -38,7 +42,7 @@ export async function redriveAll(place: Place, { letters, progress }: Asked): Pr
     await untilSeen(holdfast, job.id, share * letters);
     deaths.push(Date.now());
     await kill(worker);
-    worker = await startWorker(place);
+    worker = await startWorker(location);
   }
   progress('until all');
   await job.result();
@@ -51,14 +55,15 @@ export async function redriveAll(place: Place, { letters, progress }: Asked): Pr
   return times;
 }
 
-/** The job says how far it is. */
+/** Polls the progress of the job. */
 async function untilSeen(holdfast: Holdfast, job: string, count: number): Promise<void> {
   for (;;) {
     const { progress, endedAt } = (await holdfast.read(job)) ?? {};
-    if (endedAt !== undefined) throw new Error('Not measured: it ended before it was killed.');
+    if (endedAt !== undefined)
+      throw new Error('Not measured: the job ended before its process was killed.');
     const decoded = progress === undefined ? {} : await holdfast.decode(progress);
     if (((decoded as { readonly seen?: number }).seen ?? 0) >= count) return;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 
@@ -79,9 +84,9 @@ async function timesOf(
   return { seconds: ms / 1_000, runningSeconds: (ms - goneMs) / 1_000, deaths: deaths.length };
 }
 
-async function startWorker(place: Place): Promise<ChildProcess> {
+async function startWorker(location: StoreLocation): Promise<ChildProcess> {
   const file = join(import.meta.dirname, 'job-worker.ts');
-  const child = spawn(process.execPath, [file, JSON.stringify(place)], {
+  const child = spawn(process.execPath, [file, JSON.stringify(location)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   process.once('exit', () => child.kill('SIGKILL'));

@@ -1,9 +1,9 @@
-// The suite of bulk re-drives: dead letters by the hundred thousand, driven again by a job whose process is
-// killed twice on the way, beside the least that the bare store would have to do.
+// The redrive suite: a job re-drives 100,000 dead letters, and its process is killed twice. Beside it, a
+// floor does the minimum with bare statements.
 
 import { join } from 'node:path';
 import { runChild } from '../executions/child.ts';
-import { type Ground, openGround } from '../executions/ground.ts';
+import { openStoreFactory, type StoreFactory } from '../executions/store-factory.ts';
 import type { Round } from '../measure.ts';
 import type { Result } from '../report.ts';
 import { scratchFolder } from '../scratch-folder.ts';
@@ -13,13 +13,13 @@ import { redriveAll } from './killed-job.ts';
 
 export const redriveSuite: Suite = {
   name: 'redrive',
-  summary: 'dead letters re-driven per second by a job that is killed twice, each exactly once',
+  summary: 'Dead letters re-driven per second by a job that is killed twice',
   legend: [
-    'rate: letters by the time from the start of the job to its end, deaths and takeovers included.',
-    'while it ran: without the time from each death to the claim by the next process.',
-    'of floor: the latter to the rate of the floor: the same rows read and written by bare statements,',
-    'a page a transaction, by nobody who could die. Checked afterwards, or nothing is printed: each letter has',
-    'one outcome, and one execution was made of it.',
+    'rate: letters divided by the time from start to end of the job, with kills and takeovers.',
+    'while it ran: the same without the time from each kill to the next claim.',
+    'of floor: “while it ran” divided by the rate of the floor, which reads and writes the same rows with bare',
+    'statements, one page per transaction, and is not killed.',
+    'The suite fails unless each letter has exactly one outcome and one new execution.',
   ],
   run: runRedriveSuite,
 };
@@ -32,34 +32,34 @@ async function* runRedriveSuite(plan: Plan): AsyncGenerator<Result, void, void> 
   const folder = scratchFolder();
   const letters = plan.quick ? 10_000 : 100_000;
   for (const kind of plan.stores) {
-    // What is in the memory of a process dies with it; the others keep leases only.
+    // The memory store does not survive a kill; Redis and etcd keep leases only.
     if (kind !== 'sqlite' && kind !== 'postgres') continue;
     plan.progress(`${kind}: opening`);
-    const ground = await openGround(kind, folder);
+    const factory = await openStoreFactory(kind, folder);
     try {
-      yield* measure(plan, ground, letters);
+      yield* measure(plan, factory, letters);
     } finally {
-      await ground.close();
+      await factory.close();
     }
   }
 }
 
 async function* measure(
   { progress }: Plan,
-  ground: Ground,
+  factory: StoreFactory,
   letters: number,
 ): AsyncGenerator<Result, void, void> {
-  const { kind } = ground;
-  const ours = await ground.with((place) =>
-    redriveAll(place, { letters, progress: (what) => progress(`${kind}: ${what}`) }),
+  const { kind } = factory;
+  const ours = await factory.with((location) =>
+    redriveAll(location, { letters, progress: (what) => progress(`${kind}: ${what}`) }),
   );
   progress(`${kind}: floor`);
-  const floor = await ground.with((place) => {
+  const floor = await factory.with((location) => {
     const script = join(import.meta.dirname, `floor-${kind}.ts`);
-    const args = [JSON.stringify(place), String(letters)];
+    const args = [JSON.stringify(location), String(letters)];
     return runChild(script, args, { limitMs: LIMIT_MS }) as Promise<Round>;
   });
-  const settings = { ...ground.settings, letters, deaths: ours.deaths, page: PAGE };
+  const settings = { ...factory.settings, letters, deaths: ours.deaths, page: PAGE };
   const of = (name: string) => (metric: string, value: number, unit: string) => ({
     ...{ suite: 'redrive', case: `${NAME} · ${name}`, store: kind, table: NAME },
     ...{ metric, value, unit, settings },

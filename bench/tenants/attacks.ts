@@ -1,19 +1,20 @@
-// Attacks by a tenant that has keys of every role. Each one loads one loop that all tenants share, with legal requests.
+// Attacks by a tenant that has keys of every role. Each one loads a shared part of the coordinator with
+// valid requests.
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { digestOf } from '../../src/support/digest.ts';
 import type { Caller } from '../coordinator/caller.ts';
 
 export interface Attack {
-  /** The shared loop that it loads. */
+  /** The shared part that it loads. */
   readonly name: string;
-  /** How many requests are under way at any time. */
+  /** How many requests run at the same time. */
   readonly inFlight: number;
-  /** Before each round. */
+  /** Runs before each round. */
   begin?(tenant: Caller): Promise<void>;
-  /** Again and again. Refusals are part of it. */
+  /** Runs repeatedly. The coordinator may refuse it. */
   operation?(tenant: Caller, nth: number): Promise<unknown>;
-  /** After each round. */
+  /** Runs after each round. */
   end?(tenant: Caller): Promise<void>;
 }
 
@@ -25,7 +26,7 @@ const UNKNOWN = randomUUID();
 async function openSession(tenant: Caller, ttlMs: number): Promise<string> {
   const session = { id: randomUUID(), owner: 'hostile', ttlMs, graceMs: 0 };
   const { status, body } = await tenant.call('POST', '/v1/work/sessions', JSON.stringify(session));
-  if (status !== 200) throw new Error(`a session was answered with ${status}: ${body}`);
+  if (status !== 200) throw new Error(`Opening a session returned ${status}: ${body}`);
   return session.id;
 }
 
@@ -70,14 +71,14 @@ export const ATTACKS: readonly Attack[] = [
       tenant.call('POST', `/v1/work/sessions/${someSession(nth)}/heartbeat`, '{"owner":"hostile"}'),
   },
   {
-    // Answered at once: nothing but the process that all share slows them down.
+    // Refused at once, so only the shared process limits their rate.
     name: 'refused requests',
     inFlight: 32,
     operation: (tenant) =>
       tenant.call('POST', `/v1/work/sessions/${UNKNOWN}/heartbeat`, '{"owner":"hostile"}'),
   },
   {
-    // They take work and die, so that it is taken from them again.
+    // The sessions claim work and expire, so that the coordinator must take it back.
     name: 'sessions that die',
     inFlight: 8,
     async operation(tenant) {

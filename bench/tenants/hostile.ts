@@ -1,4 +1,4 @@
-// The hostile tenant, in its own process. The bench tells it when to start and when to stop.
+// The hostile tenant, in its own process. A message from the bench starts or stops the attack.
 
 import { Caller } from '../coordinator/caller.ts';
 import { ATTACKS } from './attacks.ts';

@@ -1,14 +1,15 @@
-// A coordinator with two projects, each with a key that may do all that a tenant may.
+// A coordinator with two projects. Each has a key with all roles.
 
 import { openHoldfast } from '../../src/embedded/open-holdfast.ts';
 import { parseProject } from '../../src/execution/names.ts';
 import { newKey, ROLES, writeKey } from '../../src/features/access/model.ts';
 import { openServer } from '../../src/server/serve.ts';
-import type { Place } from '../executions/place.ts';
+import type { StoreLocation } from '../executions/store-location.ts';
 
-const place = JSON.parse(process.argv[2] ?? '{}') as Place;
+const location = JSON.parse(process.argv[2] ?? '{}') as StoreLocation;
 const { store } = await openHoldfast({
-  store: place.kind === 'sqlite' ? place.file : place.kind === 'postgres' ? place.url : '',
+  store:
+    location.kind === 'sqlite' ? location.file : location.kind === 'postgres' ? location.url : '',
 });
 
 async function keyOf(name: string): Promise<string> {

@@ -1,10 +1,11 @@
-// The suite of tenants: what is left of a healthy project's rate while another project does its worst to each loop that
-// they share. Alone and beside take turns. It fails where a healthy write is refused or a healthy session expires.
+// The tenants suite: the rate of a healthy project while a hostile project loads a shared part of the
+// coordinator. Rounds with and without the attack take turns. The suite fails if a request of the
+// healthy project is refused or one of its sessions expires.
 
 import { Caller } from '../coordinator/caller.ts';
 import { start } from '../coordinator/processes.ts';
-import { openGround } from '../executions/ground.ts';
-import type { Place } from '../executions/place.ts';
+import { openStoreFactory } from '../executions/store-factory.ts';
+import type { StoreLocation } from '../executions/store-location.ts';
 import { drive, medianRatio, medianRound, type Round } from '../measure.ts';
 import type { Result, Settings } from '../report.ts';
 import { scratchFolder } from '../scratch-folder.ts';
@@ -16,11 +17,12 @@ const IN_FLIGHT = 16;
 
 export const tenantsSuite: Suite = {
   name: 'tenants',
-  summary: "a healthy project's executions beside a hostile project, for each loop that they share",
+  summary:
+    'Executions of a healthy project beside a hostile project, for each part that they share',
   legend: [
-    'alone, beside: executions per second of the healthy project, from submit to result, with a worker over HTTP.',
-    'of alone: their ratio, the median of the rounds, which take turns; at least 0.4 is wanted.',
-    'The hostile project has a process of its own on the same machine, which is part of what it costs.',
+    'alone, beside: executions per second of the healthy project, without and with the attack.',
+    'of alone: “beside” divided by “alone”, the median of the rounds. The goal is 0.4 or more.',
+    'The process of the hostile project runs on the same machine, so part of the loss is its CPU time.',
   ],
   run: runTenantsSuite,
 };
@@ -29,38 +31,40 @@ async function* runTenantsSuite(plan: Plan): AsyncGenerator<Result, void, void> 
   const folder = scratchFolder();
   for (const kind of STORES.filter((each) => plan.stores.includes(each))) {
     plan.progress(`${kind}: opening`);
-    const ground = await openGround(kind, folder);
+    const factory = await openStoreFactory(kind, folder);
     try {
       for (const attack of ATTACKS.filter(({ name }) => name.includes(plan.only))) {
         plan.progress(`${kind}: ${attack.name}`);
-        yield* await ground.with((place) => measure(plan, { place, attack }, ground.settings));
+        yield* await factory.with((location) =>
+          measure(plan, { location, attack }, factory.settings),
+        );
       }
     } finally {
-      await ground.close();
+      await factory.close();
     }
   }
 }
 
 async function measure(
   plan: Plan,
-  { place, attack }: { readonly place: Place; readonly attack: Attack },
+  { location, attack }: { readonly location: StoreLocation; readonly attack: Attack },
   settings: Settings,
 ): Promise<readonly Result[]> {
-  const node = await start('../tenants/node.ts', place);
+  const node = await start('../tenants/node.ts', location);
   const { url, healthy, hostile } = JSON.parse(node.firstLine) as Record<string, string>;
   const worker = await start('worker.ts', { url, key: healthy });
   const tenant = await start('../tenants/hostile.ts', { url, key: hostile, attack: attack.name });
   const caller = new Caller(url ?? '', healthy);
   try {
     const before = await liveSessions(caller);
-    const { alone, beside } = await rounds(plan, caller, () => tenant.ask('toggle'));
+    const { alone, beside } = await rounds(plan, caller, () => tenant.request('toggle'));
     const after = await liveSessions(caller);
     if (before.join() !== after.join()) {
       throw new Error(
-        `${attack.name}: sessions of the healthy project were ${before.join()} and are ${after.join()}.`,
+        `${attack.name}: sessions of the healthy project changed from ${before.join()} to ${after.join()}.`,
       );
     }
-    const about = { suite: 'tenants', case: attack.name, store: place.kind, settings };
+    const about = { suite: 'tenants', case: attack.name, store: location.kind, settings };
     const rate = (metric: string, of: readonly Round[]): Result => {
       const { perSecond, p50Ms, p99Ms } = medianRound(of);
       return { ...about, metric, value: perSecond, unit: '/s', p50Ms, p99Ms };
@@ -80,7 +84,7 @@ interface Rounds {
   readonly beside: readonly Round[];
 }
 
-/** The bench ends with an error when a request of the healthy project fails or is refused. */
+/** Throws if a request of the healthy project fails or is refused. */
 async function rounds(plan: Plan, caller: Caller, toggle: () => Promise<unknown>): Promise<Rounds> {
   const roundMs = plan.quick ? 1_500 : 5_000;
   const count = plan.quick ? 3 : 7;

@@ -1,5 +1,5 @@
-// The suite of transports: what one message costs over each transport, and the same executions by a worker over each,
-// in alternating rounds on one coordinator.
+// The transports suite: one message over each transport, and the same executions by a worker over each.
+// The transports take turns on one coordinator.
 
 import { join } from 'node:path';
 import { Holdfast } from '../../src/engine/holdfast.ts';
@@ -10,19 +10,19 @@ import { alternate, medianRatio, medianRound, type Round } from '../measure.ts';
 import type { Result } from '../report.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 import type { Plan, Suite } from '../suite.ts';
-import { openWays, threeSteps, type Ways } from './ways.ts';
+import { openTransportSet, type TransportSet, threeSteps } from './transport-set.ts';
 
 const IN_FLIGHT = 64;
 
 export const transportsSuite: Suite = {
   name: 'transports',
-  summary: 'the worker protocol over each of its transports, in one process, on SQLite',
+  summary: 'The worker protocol over each transport, in one process, on SQLite',
   legend: [
     'message: a greeting and its reply, one at a time.',
     `end to end: submit, three durable steps by a worker over this transport, result; ${IN_FLIGHT} in flight.`,
-    'of in-process: rates, to those of a worker that is called in the process of its coordinator.',
-    'SQS is fauxqs on loopback, in the same process: its latency is not that of AWS.',
-    'push: all three steps in one call; without a way back they are durable when it is answered.',
+    'of in-process: rate divided by that of a worker inside the process of the coordinator.',
+    'SQS is fauxqs in the same process, so its latency is not that of AWS.',
+    'push: all three steps in one call. Without a coordinator connection, the response makes them durable.',
   ],
   run: runTransportsSuite,
 };
@@ -31,16 +31,16 @@ async function* runTransportsSuite(plan: Plan): AsyncGenerator<Result, void, voi
   if (!plan.stores.includes('sqlite')) return;
   const folder = scratchFolder();
   const store = await openSqliteStore({ file: join(folder, 'transports.db') });
-  const ways = await openWays(store);
+  const set = await openTransportSet(store);
   const holdfast = new Holdfast({ store });
   try {
     plan.progress('messages');
-    yield* await messages(plan, ways);
+    yield* await messages(plan, set);
     plan.progress('end to end');
-    yield* await endToEnd(plan, ways, holdfast);
+    yield* await endToEnd(plan, set, holdfast);
   } finally {
     await holdfast.close();
-    await ways.close();
+    await set.close();
     await store.close();
   }
 }
@@ -51,7 +51,7 @@ function paceOf(plan: Plan) {
     : { rounds: 7, roundMs: 1_000, warmUpMs: 1_000 };
 }
 
-async function messages(plan: Plan, { transports }: Ways): Promise<readonly Result[]> {
+async function messages(plan: Plan, { transports }: TransportSet): Promise<readonly Result[]> {
   const names = Object.keys(transports);
   const opened = await Promise.all(Object.values(transports).map((open) => open()));
   const rounds = await alternate(
@@ -65,15 +65,19 @@ async function messages(plan: Plan, { transports }: Ways): Promise<readonly Resu
   return reported('message', names, rounds);
 }
 
-async function endToEnd(plan: Plan, ways: Ways, holdfast: Holdfast): Promise<readonly Result[]> {
+async function endToEnd(
+  plan: Plan,
+  set: TransportSet,
+  holdfast: Holdfast,
+): Promise<readonly Result[]> {
   const workers: Worker[] = [];
   const subjects: [string, Pipeline<number, string>][] = [];
-  for (const [name, open] of Object.entries(ways.transports)) {
+  for (const [name, open] of Object.entries(set.transports)) {
     const three = threeSteps(name.replace(/\W+/g, '-'));
     workers.push(await openWorker({ transport: await open(), pipelines: [three] }));
     subjects.push([name, three]);
   }
-  subjects.push(['push', ways.pushed]);
+  subjects.push(['push', set.pushed]);
   const rounds = await alternate(
     subjects.map(([, three]) => ({
       inFlight: IN_FLIGHT,

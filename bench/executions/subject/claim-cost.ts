@@ -2,7 +2,7 @@ import type { Payload } from '../../../src/execution/names.ts';
 import { openSession, type Session } from '../../../src/index.ts';
 import type { Claimed } from '../../../src/store/contract/execution-store.ts';
 import { type Round, roundOf } from '../../measure.ts';
-import type { Place } from '../place.ts';
+import type { StoreLocation } from '../store-location.ts';
 import { type Copied, copyExecution } from './copies.ts';
 import { ORDER, openSubject, type Subject, stepsPipeline } from './open-subject.ts';
 
@@ -15,10 +15,9 @@ export interface ClaimCostOrder {
 
 export const CROWDS = ['empty', 'terminal', 'behind'] as const;
 
-/** What a store is full of while the claim is measured. */
+/** The other executions in the store while claims are measured. */
 export type Crowd = (typeof CROWDS)[number];
 
-/** Per crowd one entry for each round, in the order of the rounds. */
 export type ClaimCost = Readonly<Record<Crowd, readonly Round[]>>;
 
 interface Stage {
@@ -30,13 +29,16 @@ interface Stage {
 
 const WORK = stepsPipeline(1);
 
-/** Long, so that no heartbeat falls into a measurement. */
+/** So long that no heartbeat runs during a measurement. */
 const TTL_MS = 3_600_000;
 
-/** One store per crowd; they take turns. Everything is of one pipeline, project and lane. */
-export async function claimCost(place: Place, order: ClaimCostOrder): Promise<ClaimCost> {
+/** Opens one store per crowd; they take turns. All executions have one pipeline, project and lane. */
+export async function claimCost(
+  location: StoreLocation,
+  order: ClaimCostOrder,
+): Promise<ClaimCost> {
   const stages: Stage[] = [];
-  for (const crowd of CROWDS) stages.push(await prepare(place, crowd, order.many));
+  for (const crowd of CROWDS) stages.push(await prepare(location, crowd, order.many));
   for (let round = -order.warmUp; round < order.rounds; round += 1) {
     for (const stage of round % 2 === 0 ? stages : stages.toReversed()) {
       const tookMs = await claimOnce(stage, order.batch);
@@ -51,12 +53,12 @@ export async function claimCost(place: Place, order: ClaimCostOrder): Promise<Cl
   return Object.fromEntries(entries) as ClaimCost;
 }
 
-async function prepare(place: Place, crowd: Crowd, many: number): Promise<Stage> {
-  const subject = await openSubject(place, crowd);
+async function prepare(location: StoreLocation, crowd: Crowd, many: number): Promise<Stage> {
+  const subject = await openSubject(location, crowd);
   const session = await openSession({ store: subject.store, owner: 'bench', ttlMs: TTL_MS });
   const stage = { crowd, subject, session, rounds: [] };
-  if (crowd === 'terminal') await copyEnded(stage, { place, part: crowd, copies: many });
-  if (crowd === 'behind') await copyBehind(stage, { place, part: crowd, copies: many });
+  if (crowd === 'terminal') await copyEnded(stage, { location, part: crowd, copies: many });
+  if (crowd === 'behind') await copyBehind(stage, { location, part: crowd, copies: many });
   return stage;
 }
 
@@ -68,7 +70,7 @@ async function copyEnded({ subject: { holdfast } }: Stage, into: Copied): Promis
   await copyExecution(handle.id, into);
 }
 
-/** An execution that never ends has the one slot of a key; all others wait for it. */
+/** An execution that never ends holds the only slot of a key. All copies wait for it. */
 async function copyBehind(stage: Stage, into: Copied): Promise<void> {
   const { holdfast } = stage.subject;
   const concurrency = { key: 'exhausted', limit: 1 };
@@ -101,15 +103,15 @@ async function claimOnce(stage: Stage, batch: number): Promise<number> {
 }
 
 async function claim({ subject, session }: Stage, limit: number): Promise<readonly Claimed[]> {
-  const answer = await subject.store.executions.claim({
+  const result = await subject.store.executions.claim({
     session: session.id,
     pipelines: [WORK.name],
     shares: [{ lane: 'interactive', limit }],
   });
-  if (answer.kind !== 'claimed' || answer.claims.length !== limit) {
+  if (result.kind !== 'claimed' || result.claims.length !== limit) {
     throw new Error(
-      `Not measured: a claim of ${limit} got ${JSON.stringify(answer).slice(0, 500)}.`,
+      `Not measured: a claim of ${limit} returned ${JSON.stringify(result).slice(0, 500)}.`,
     );
   }
-  return answer.claims;
+  return result.claims;
 }

@@ -1,39 +1,39 @@
-// Many executions, straight into the tables: copies of one that the store itself has written, under new
-// ids. Columns are asked of the database, so that only the names of keys are known here.
+// Writes many executions directly into the tables: copies, with new ids, of one that the store has
+// written. It reads the columns from the database, so it knows only the names of the key columns.
 
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
-import type { Place } from '../place.ts';
+import type { StoreLocation } from '../store-location.ts';
 import { fileOf, schemaOf } from './open-subject.ts';
 
 export interface Copied {
-  readonly place: Place;
+  readonly location: StoreLocation;
   readonly part: string;
   readonly copies: number;
 }
 
-/** Rows per statement: bounds what one transaction holds. */
+/** Rows per statement, to limit the size of a transaction. */
 const PAGE = 50_000;
 
-/** The first parts of the id stay, so that ids rise with their number. */
+/** The copies keep the first part of the id, so that their order is the order of their numbers. */
 const ID_KEPT = 24;
 
 interface Copy {
   readonly table: string;
-  /** The column by which the original is found, and its value there. */
+  /** The condition that selects the row of the original. */
   readonly where: string;
-  /** What a column of the copy numbered `n` has instead of what the original has. */
+  /** SQL for columns that differ from the original in copy `n`. */
   readonly instead: Readonly<Record<string, string>>;
 }
 
-export async function copyExecution(id: string, { place, part, copies }: Copied): Promise<void> {
-  switch (place.kind) {
+export async function copyExecution(id: string, { location, part, copies }: Copied): Promise<void> {
+  switch (location.kind) {
     case 'memory':
       throw new Error('Not measured: the memory store has no tables.');
     case 'sqlite':
-      return copyInSqlite(fileOf(place, part), id, copies);
+      return copyInSqlite(fileOf(location, part), id, copies);
     case 'postgres':
-      return copyInPostgres(place.url, { schema: schemaOf(part), id, copies });
+      return copyInPostgres(location.url, { schema: schemaOf(part), id, copies });
   }
 }
 

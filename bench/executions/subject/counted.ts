@@ -1,34 +1,34 @@
-// What a store is asked to do, counted where it is done.
+// Counts transactions and rows in the database itself.
 
 import { type DatabaseSync, StatementSync } from 'node:sqlite';
 import pg from 'pg';
-import type { Place } from '../place.ts';
+import type { StoreLocation } from '../store-location.ts';
 import { onStoreConnection, openSubject, type Subject } from './open-subject.ts';
 
 export interface Counted {
-  /** Reads too. */
+  /** Including reads. */
   readonly transactions: number;
   /** Inserted, updated and deleted. */
   readonly rows: number;
 }
 
-/** All that happens in the place while `work` has it open, from the first connection to the last. */
+/** Counts everything from opening the store to closing it. */
 export async function counted(
-  place: Place,
+  location: StoreLocation,
   work: (subject: Subject) => Promise<void>,
 ): Promise<Counted> {
-  switch (place.kind) {
+  switch (location.kind) {
     case 'memory':
       throw new Error('Not measured: the memory store counts nothing.');
     case 'sqlite':
-      return countedInSqlite(place, work);
+      return countedInSqlite(location, work);
     case 'postgres':
-      return countedInPostgres(place, work);
+      return countedInPostgres(location, work);
   }
 }
 
 async function countedInSqlite(
-  place: Place,
+  location: StoreLocation,
   work: (subject: Subject) => Promise<void>,
 ): Promise<Counted> {
   let transactions = 0;
@@ -37,7 +37,7 @@ async function countedInSqlite(
     if (this.sourceSQL.startsWith('begin')) transactions += 1;
     return Reflect.apply(run, this, values);
   };
-  const subject = await openSubject(place);
+  const subject = await openSubject(location);
   await work(subject);
   const rows = await onStoreConnection(
     subject.holdfast,
@@ -48,22 +48,22 @@ async function countedInSqlite(
   return { transactions, rows };
 }
 
-/** Backends hand in what they counted when they end, at the latest. */
+/** Waits until the backends have exited: at the latest then they report their statistics. */
 async function countedInPostgres(
-  place: Extract<Place, { kind: 'postgres' }>,
+  location: Extract<StoreLocation, { kind: 'postgres' }>,
   work: (subject: Subject) => Promise<void>,
 ): Promise<Counted> {
-  const subject = await openSubject(place);
+  const subject = await openSubject(location);
   await work(subject);
   await subject.close();
-  const elsewhere = new URL(place.url);
-  const database = elsewhere.pathname.slice(1);
-  elsewhere.pathname = '/postgres';
-  const transactions = await withClient(elsewhere.href, async (client) => {
+  const otherDatabase = new URL(location.url);
+  const database = otherDatabase.pathname.slice(1);
+  otherDatabase.pathname = '/postgres';
+  const transactions = await withClient(otherDatabase.href, async (client) => {
     while (await number(client, CONNECTED, [database])) await pause(20);
     return number(client, TRANSACTIONS, [database]);
   });
-  const rows = await withClient(place.url, (client) => number(client, ROWS, []));
+  const rows = await withClient(location.url, (client) => number(client, ROWS, []));
   return { transactions, rows };
 }
 
@@ -75,10 +75,10 @@ const TRANSACTIONS = `
 
 const ROWS = 'select sum(n_tup_ins + n_tup_upd + n_tup_del) as n from pg_stat_user_tables';
 
-async function withClient<Answer>(
+async function withClient<Result>(
   url: string,
-  use: (client: pg.Client) => Promise<Answer>,
-): Promise<Answer> {
+  use: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

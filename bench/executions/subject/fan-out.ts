@@ -1,5 +1,5 @@
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import type { Place } from '../place.ts';
+import type { StoreLocation } from '../store-location.ts';
 import { ORDER, ORDER_SCHEMA, type Order, openSubject, stepsPipeline } from './open-subject.ts';
 
 export interface FanOutOrder {
@@ -8,14 +8,17 @@ export interface FanOutOrder {
 }
 
 export interface FanOut {
-  /** From before `submit` to the result of the parent, which has the results of all. */
+  /** From `submit` to the result of the parent, which waits for all children. */
   readonly seconds: number;
-  /** The most that was resident at any time. */
+  /** The peak of the resident memory. */
   readonly peakBytes: number;
 }
 
-export async function fanOut(place: Place, { children, inFlight }: FanOutOrder): Promise<FanOut> {
-  const { holdfast, close } = await openSubject(place);
+export async function fanOut(
+  location: StoreLocation,
+  { children, inFlight }: FanOutOrder,
+): Promise<FanOut> {
+  const { holdfast, close } = await openSubject(location);
   const child = stepsPipeline(1);
   const parent = pipeline<Order, number>({
     name: 'parent',
@@ -31,9 +34,11 @@ export async function fanOut(place: Place, { children, inFlight }: FanOutOrder):
   });
   await holdfast.worker({ pipelines: [parent, child], concurrency: inFlight });
   const startedAt = performance.now();
-  const right = await (await holdfast.submit(parent, ORDER)).result();
+  const correct = await (await holdfast.submit(parent, ORDER)).result();
   const seconds = (performance.now() - startedAt) / 1_000;
-  if (right !== children) throw new Error(`Not measured: ${right} of ${children} were right.`);
+  if (correct !== children) {
+    throw new Error(`Not measured: ${correct} of ${children} results were correct.`);
+  }
   const peakBytes = process.resourceUsage().maxRSS * 1_024;
   await close();
   return { seconds, peakBytes };

@@ -1,5 +1,5 @@
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import type { Place } from '../place.ts';
+import type { StoreLocation } from '../store-location.ts';
 import { pause } from './counted.ts';
 import { ORDER, ORDER_SCHEMA, type Order, openSubject } from './open-subject.ts';
 
@@ -8,19 +8,22 @@ export interface InFlightOrder {
 }
 
 export interface InFlight {
-  /** With a worker that has nothing to do. */
+  /** With a worker that has no work. */
   readonly idleBytes: number;
   readonly bytes: number;
 }
 
 const REST_MS = 1_000;
 
-/** A worker asks for more only while half of its slots are free. */
-const PLACES_PER_EXECUTION = 2;
+/** A worker claims only while half of its slots are free. */
+const SLOTS_PER_EXECUTION = 2;
 
-/** Resident memory of a worker whose executions are all inside a step that waits. */
-export async function inFlight(place: Place, { executions }: InFlightOrder): Promise<InFlight> {
-  const { holdfast, watch, close } = await openSubject(place);
+/** Measures resident memory while all executions wait inside a step. */
+export async function inFlight(
+  location: StoreLocation,
+  { executions }: InFlightOrder,
+): Promise<InFlight> {
+  const { holdfast, watch, close } = await openSubject(location);
   const gate = Promise.withResolvers<void>();
   const full = Promise.withResolvers<void>();
   let inside = 0;
@@ -35,7 +38,7 @@ export async function inFlight(place: Place, { executions }: InFlightOrder): Pro
         return text;
       }),
   });
-  const concurrency = executions * PLACES_PER_EXECUTION;
+  const concurrency = executions * SLOTS_PER_EXECUTION;
   await holdfast.worker({ pipelines: [work], concurrency });
   await pause(REST_MS);
   const idleBytes = process.memoryUsage.rss();

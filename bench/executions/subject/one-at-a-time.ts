@@ -1,5 +1,5 @@
 import { type Round, roundOf } from '../../measure.ts';
-import type { Place } from '../place.ts';
+import type { StoreLocation } from '../store-location.ts';
 import { ORDER, openSubject, stepsPipeline, TEXT } from './open-subject.ts';
 
 export interface OneAtATimeOrder {
@@ -9,15 +9,18 @@ export interface OneAtATimeOrder {
 }
 
 export interface OneAtATime {
-  /** From the claim to the end, as the worker sees it. */
+  /** From the claim to the end, measured by the worker. */
   readonly claimed: Round;
-  /** From before `submit` to after `result`, as a caller sees it. */
+  /** From `submit` to `result`, measured by the caller. */
   readonly submitted: Round;
 }
 
-/** Each is submitted when the one before it has answered. */
-export async function oneAtATime(place: Place, order: OneAtATimeOrder): Promise<OneAtATime> {
-  const { holdfast, watch, close } = await openSubject(place);
+/** Submits each execution after the result of the previous one. */
+export async function oneAtATime(
+  location: StoreLocation,
+  order: OneAtATimeOrder,
+): Promise<OneAtATime> {
+  const { holdfast, watch, close } = await openSubject(location);
   const work = stepsPipeline(order.steps);
   await holdfast.worker({ pipelines: [work] });
   const drive = async (executions: number): Promise<OneAtATime> => {

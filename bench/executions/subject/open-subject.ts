@@ -1,4 +1,4 @@
-// Holdfast as people use it: a store on the disk, an observer, inputs that are validated.
+// Opens Holdfast as users do: with a durable store, an observer and validated inputs.
 
 import type { Context } from '../../../src/engine/context.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
@@ -9,7 +9,7 @@ import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { openMemoryStore } from '../../../src/store/sqlite/open-memory.ts';
 import { demand } from '../../floor.ts';
-import type { Place } from '../place.ts';
+import type { StoreLocation } from '../store-location.ts';
 import { Watch } from './watch.ts';
 
 export interface Subject {
@@ -23,12 +23,12 @@ export interface Order {
   readonly text: string;
 }
 
-/** As much as a spike carries: 200 bytes with the quotes and the envelope. */
+/** With its quotes and envelope it has 200 bytes, like the payload of a spike. */
 export const TEXT: string = 'a'.repeat(184);
 
 export const ORDER: Order = { text: TEXT };
 
-/** As small as a schema can be, and still looking at the value. */
+/** A minimal schema that still checks the value. */
 export const ORDER_SCHEMA: Schema<Order> = {
   '~standard': {
     version: 1,
@@ -37,16 +37,16 @@ export const ORDER_SCHEMA: Schema<Order> = {
       const isOrder = typeof (value as Partial<Order> | null)?.text === 'string';
       return isOrder
         ? { value: value as Order }
-        : { issues: [{ message: 'must be a text', path: ['text'] }] };
+        : { issues: [{ message: 'must be a string', path: ['text'] }] };
     },
   },
 };
 
-export async function openSubject(place: Place, part?: string): Promise<Subject> {
-  const store = await openStore(place, part);
+export async function openSubject(location: StoreLocation, part?: string): Promise<Subject> {
+  const store = await openStore(location, part);
   const watch = new Watch();
   const holdfast = new Holdfast({ store, observer: watch });
-  if (place.kind !== 'memory') await demandDurable(holdfast);
+  if (location.kind !== 'memory') await demandDurable(holdfast);
   return {
     holdfast,
     store,
@@ -58,23 +58,26 @@ export async function openSubject(place: Place, part?: string): Promise<Subject>
   };
 }
 
-/** `part` tells several stores in one place apart. */
+/** `part` distinguishes several stores at one location. */
 export function openStore(
-  place: Place,
+  location: StoreLocation,
   part?: string,
 ): CoordinatorStore | Promise<CoordinatorStore> {
-  switch (place.kind) {
+  switch (location.kind) {
     case 'memory':
       return openMemoryStore();
     case 'sqlite':
-      return openSqliteStore({ file: fileOf(place, part) });
+      return openSqliteStore({ file: fileOf(location, part) });
     case 'postgres':
-      return openPostgresStore({ url: place.url, schema: schemaOf(part) });
+      return openPostgresStore({ url: location.url, schema: schemaOf(part) });
   }
 }
 
-export function fileOf(place: Extract<Place, { kind: 'sqlite' }>, part?: string): string {
-  return part === undefined ? place.file : `${place.file}-${part}`;
+export function fileOf(
+  location: Extract<StoreLocation, { kind: 'sqlite' }>,
+  part?: string,
+): string {
+  return part === undefined ? location.file : `${location.file}-${part}`;
 }
 
 export function schemaOf(part?: string): string {
@@ -92,14 +95,14 @@ export function stepsPipeline(steps: number): Pipeline<Order, string> {
   });
 }
 
-/** Runs `ask` in a transaction of the store, on the connection that the store itself uses. */
-export async function onStoreConnection<Answer>(
+/** Runs `query` in a transaction, on the connection of the store. */
+export async function onStoreConnection<Result>(
   holdfast: Holdfast,
-  ask: (connection: never) => Answer | Promise<Answer>,
-): Promise<Answer> {
-  const probe = pipeline<null, Answer>({
+  query: (connection: never) => Result | Promise<Result>,
+): Promise<Result> {
+  const probe = pipeline<null, Result>({
     name: 'probe',
-    run: (ctx: Context) => ctx.transaction('probe', ask),
+    run: (ctx: Context) => ctx.transaction('probe', query),
   });
   const worker = await holdfast.worker({ pipelines: [probe] });
   try {
@@ -117,7 +120,7 @@ interface PostgresConnection {
   query(sql: string): Promise<{ rows: Record<string, string>[] }>;
 }
 
-/** Asked on the store's own connection, whatever the store says of itself. */
+/** Checks the settings on the connection of the store, instead of trusting `store.durability`. */
 async function demandDurable(holdfast: Holdfast): Promise<void> {
   if (holdfast.store.kind === 'sqlite') {
     const found = await onStoreConnection(holdfast, (connection: SqliteConnection) => ({

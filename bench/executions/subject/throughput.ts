@@ -1,7 +1,7 @@
 import type { Handle } from '../../../src/engine/holdfast.ts';
 import type { Pipeline } from '../../../src/engine/pipeline.ts';
 import type { Round } from '../../measure.ts';
-import type { Place } from '../place.ts';
+import type { StoreLocation } from '../store-location.ts';
 import {
   ORDER,
   type Order,
@@ -15,7 +15,7 @@ export interface ThroughputOrder {
   readonly steps: number;
   readonly executions: number;
   readonly inFlight: number;
-  /** Executions before the clock starts, so that what is measured is compiled. */
+  /** Executions before the measurement, so that V8 has compiled the code. */
   readonly warmUp: number;
 }
 
@@ -25,9 +25,12 @@ export interface Throughput extends Round {
 
 const SUBMITTED_TOGETHER = 500;
 
-/** All are submitted first; then the clock runs from the start of a worker to the end of the last. */
-export async function throughput(place: Place, order: ThroughputOrder): Promise<Throughput> {
-  const subject = await openSubject(place);
+/** Submits all executions, then measures from the start of a worker to the last end. */
+export async function throughput(
+  location: StoreLocation,
+  order: ThroughputOrder,
+): Promise<Throughput> {
+  const subject = await openSubject(location);
   const work = stepsPipeline(order.steps);
   if (order.warmUp > 0) await runAll(subject, work, { ...order, executions: order.warmUp });
   const measured = await runAll(subject, work, order);

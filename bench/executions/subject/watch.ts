@@ -1,7 +1,7 @@
 import type { ExecutionObserver, ExecutionReport } from '../../../src/execution/report.ts';
 import { type Round, roundOf } from '../../measure.ts';
 
-/** The observer of a measured process: counts, and times every execution from its claim to its end. */
+/** An observer that counts steps and measures each execution from its claim to its end. */
 export class Watch implements ExecutionObserver {
   readonly #claimedAt: Map<string, number> = new Map();
   #latencies: number[] = [];
@@ -10,7 +10,7 @@ export class Watch implements ExecutionObserver {
   #wanted = Number.POSITIVE_INFINITY;
   #done: PromiseWithResolvers<void> = Promise.withResolvers();
 
-  /** Counting starts anew. */
+  /** Resets all counts and starts a measurement. */
   expect(executions: number): void {
     this.#latencies = [];
     this.#steps = 0;
@@ -27,7 +27,7 @@ export class Watch implements ExecutionObserver {
     return this.#latencies.length;
   }
 
-  /** When as many as expected have completed. */
+  /** Waits until the expected number of executions has completed. */
   async measured(): Promise<Round> {
     await this.#done.promise;
     return roundOf(this.#latencies, performance.now() - this.#startedAt);

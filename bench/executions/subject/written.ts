@@ -1,19 +1,19 @@
-import type { Place } from '../place.ts';
+import type { StoreLocation } from '../store-location.ts';
 import { type Counted, counted } from './counted.ts';
 import { ORDER, stepsPipeline, TEXT } from './open-subject.ts';
 import { runAll } from './throughput.ts';
 
 export interface WrittenOrder {
   readonly steps: number;
-  /** None: what opening and closing costs. */
+  /** 0 measures only opening and closing. */
   readonly executions: number;
-  /** 1: each is submitted when the one before it has answered. */
+  /** With 1, each execution is submitted after the result of the previous one. */
   readonly inFlight: number;
 }
 
-export async function written(place: Place, order: WrittenOrder): Promise<Counted> {
+export async function written(location: StoreLocation, order: WrittenOrder): Promise<Counted> {
   const work = stepsPipeline(order.steps);
-  return counted(place, async (subject) => {
+  return counted(location, async (subject) => {
     if (order.inFlight > 1 && order.executions > 0) {
       await runAll(subject, work, order);
       return;

@@ -1,4 +1,4 @@
-// One coordinator that is reached in every way, and a worker over each.
+// Opens a coordinator with every transport.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -15,11 +15,11 @@ import { grpcTransport } from '../../src/worker/grpc-transport.ts';
 import { httpTransport } from '../../src/worker/http-transport.ts';
 import { sqsTransport } from '../../src/worker/sqs-transport.ts';
 
-const SECRET = 'a secret for nobody, of 32 bytes or more';
+const SECRET = 'a test secret of at least 32 bytes';
 const SIGNING = { keys: { k: SECRET }, current: 'k' };
 
-export interface Ways {
-  /** By name; a new one each time. */
+export interface TransportSet {
+  /** Opens a new transport, by its name. */
   readonly transports: Readonly<Record<string, () => Promise<Transport>>>;
   readonly pushed: Pipeline<number, string>;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export function threeSteps(name: string): Pipeline<number, string> {
   });
 }
 
-export async function openWays(store: CoordinatorStore): Promise<Ways> {
+export async function openTransportSet(store: CoordinatorStore): Promise<TransportSet> {
   const faux = await startFauxqs({ port: 0, host: '127.0.0.1', logger: false });
   const client = new SQSClient({
     endpoint: `http://127.0.0.1:${faux.port}`,
@@ -90,11 +90,11 @@ async function endpointOf(
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const body = Buffer.concat(chunks);
-    const answer = await handler(
+    const result = await handler(
       new Request(`http://${request.headers.host}/`, { method: 'POST', body }),
     );
-    response.writeHead(answer.status);
-    response.end(await answer.text());
+    response.writeHead(result.status);
+    response.end(await result.text());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

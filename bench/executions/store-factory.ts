@@ -1,4 +1,4 @@
-// Fresh places for measured processes: a file each, or a database each on one private server.
+// Creates a new store for each measured process: a file, or a database on one private server.
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,17 +6,20 @@ import pg from 'pg';
 import { startPostgres } from '../../test/services/postgres.ts';
 import { demand, readPostgresSettings } from '../floor.ts';
 import type { Settings } from '../report.ts';
-import type { Place } from './place.ts';
+import type { StoreLocation } from './store-location.ts';
 
-export interface Ground {
-  readonly kind: Place['kind'];
+export interface StoreFactory {
+  readonly kind: StoreLocation['kind'];
   readonly settings: Settings;
-  /** Lends a place that nobody has used, and removes it afterwards. */
-  with<Answer>(use: (place: Place) => Promise<Answer>): Promise<Answer>;
+  /** Creates a store, passes its location to `use`, and deletes it afterwards. */
+  with<Result>(use: (location: StoreLocation) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
-export async function openGround(kind: Place['kind'], folder: string): Promise<Ground> {
+export async function openStoreFactory(
+  kind: StoreLocation['kind'],
+  folder: string,
+): Promise<StoreFactory> {
   switch (kind) {
     case 'memory':
       return {
@@ -26,21 +29,21 @@ export async function openGround(kind: Place['kind'], folder: string): Promise<G
         close: async () => undefined,
       };
     case 'sqlite':
-      return sqliteGround(folder);
+      return sqliteFactory(folder);
     case 'postgres':
-      return postgresGround();
+      return postgresFactory();
   }
 }
 
-let places = 0;
+let stores = 0;
 
 function newName(): string {
-  places += 1;
-  return `place_${places}`;
+  stores += 1;
+  return `store_${stores}`;
 }
 
-/** What is asserted of the file is asserted by each process, on the store's own connection. */
-function sqliteGround(folder: string): Ground {
+/** Each measured process checks these settings on the connection of its store. */
+function sqliteFactory(folder: string): StoreFactory {
   return {
     kind: 'sqlite',
     settings: { journal_mode: 'wal', synchronous: 'FULL' },
@@ -57,7 +60,7 @@ function sqliteGround(folder: string): Ground {
   };
 }
 
-async function postgresGround(): Promise<Ground> {
+async function postgresFactory(): Promise<StoreFactory> {
   const server = await startPostgres();
   const pool = new pg.Pool({ connectionString: server.url, max: 1 });
   const close = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-// A store to measure, with the raw floor of the same machine beside it.
+// Opens a store to measure, and the raw floor of the same server or disk.
 
 import { join } from 'node:path';
 import type { KernelStore } from '../../src/lease/port.ts';
@@ -15,7 +15,7 @@ import { type Floor, openPostgresFloor, openRedisFloor, openSqliteFloor } from '
 import type { Settings } from '../report.ts';
 import type { StoreKind } from '../suite.ts';
 
-export interface Ground {
+export interface MeasuredStore {
   readonly store: KernelStore;
   /** Absent for the memory store, which commits nothing. */
   readonly floor?: Floor;
@@ -23,30 +23,30 @@ export interface Ground {
   close(): Promise<void>;
 }
 
-/** What the store takes by default; the floor gets as many. */
+/** The default of the store. The floor has as many. */
 const CONNECTIONS = 10;
 
-export async function openGround(kind: StoreKind, folder: string): Promise<Ground> {
+export async function openMeasuredStore(kind: StoreKind, folder: string): Promise<MeasuredStore> {
   switch (kind) {
     case 'memory':
-      return memoryGround();
+      return memoryStore();
     case 'sqlite':
-      return sqliteGround(folder);
+      return sqliteStore(folder);
     case 'postgres':
-      return postgresGround();
+      return postgresStore();
     case 'redis':
-      return redisGround();
+      return redisStore();
     case 'etcd':
-      return etcdGround();
+      return etcdStore();
   }
 }
 
-function memoryGround(): Ground {
+function memoryStore(): MeasuredStore {
   const store = openMemoryStore();
   return { store, settings: { durability: store.durability }, close: () => store.close() };
 }
 
-async function sqliteGround(folder: string): Promise<Ground> {
+async function sqliteStore(folder: string): Promise<MeasuredStore> {
   const floor = openSqliteFloor(folder);
   const store = await openSqliteStore({ file: join(folder, 'store.db') });
   demandDurable(store, 'synchronous=FULL');
@@ -61,9 +61,9 @@ async function sqliteGround(folder: string): Promise<Ground> {
   };
 }
 
-async function postgresGround(): Promise<Ground> {
+async function postgresStore(): Promise<MeasuredStore> {
   const server = await startPostgres();
-  return groundOn(server, async () => {
+  return storeOn(server, async () => {
     const floor = await openPostgresFloor(server.url, CONNECTIONS);
     const store = await openPostgresStore({ url: server.url, connectionsMax: CONNECTIONS });
     demandDurable(store, 'fsync on, synchronous_commit on');
@@ -71,9 +71,9 @@ async function postgresGround(): Promise<Ground> {
   });
 }
 
-async function redisGround(): Promise<Ground> {
+async function redisStore(): Promise<MeasuredStore> {
   const server = await startRedis(FLUSHED_ALWAYS);
-  return groundOn(server, async () => {
+  return storeOn(server, async () => {
     const floor = await openRedisFloor(server.url);
     const store = await openRedisStore({ url: server.url });
     demandDurable(store, 'appendfsync always');
@@ -81,11 +81,11 @@ async function redisGround(): Promise<Ground> {
   });
 }
 
-/** The server ends with it, and when it could not be opened. */
-async function groundOn(
+/** Stops the server on close, and if opening fails. */
+async function storeOn(
   server: { stop(): Promise<void> },
-  open: () => Promise<Required<Pick<Ground, 'store' | 'floor'>>>,
-): Promise<Ground> {
+  open: () => Promise<Required<Pick<MeasuredStore, 'store' | 'floor'>>>,
+): Promise<MeasuredStore> {
   try {
     const { store, floor } = await open();
     return {
@@ -104,9 +104,9 @@ async function groundOn(
   }
 }
 
-async function etcdGround(): Promise<Ground> {
+async function etcdStore(): Promise<MeasuredStore> {
   const cluster = await startEtcd();
-  return groundOn(cluster, async () => {
+  return storeOn(cluster, async () => {
     const { endpoints, version } = cluster;
     const floor = openEtcdFloor(endpoints[await cluster.leader()] ?? '', {
       version,
@@ -118,7 +118,7 @@ async function etcdGround(): Promise<Ground> {
   });
 }
 
-/** The floor was checked on its own connection; this is what the store found on its own. */
+/** The floor has checked its own connection. This checks what the store found on its own. */
 function demandDurable(store: KernelStore, words: string): void {
   if (!store.durability.includes(words)) {
     throw new Error(`Not measured: the ${store.kind} store survives only ${store.durability}.`);
