@@ -1,5 +1,5 @@
-// Fan-out and fan-in: one execution per picture, a few at a time, each with a thumbnail attached; the
-// parent waits for all of them without occupying a worker and writes a report.
+// Fan-out and fan-in. Each picture is one execution, which attaches a thumbnail; a few run at a time. The
+// parent waits for all of them without occupying a worker, and then writes a report.
 //
 //   node examples/executions/image-pipeline.ts
 
@@ -29,7 +29,7 @@ const image = pipeline<number, Measured>({
     running += 1;
     most = Math.max(most, running);
     try {
-      // Pictures are large and can be made again from their seed: only what is small is a step's result.
+      // Pictures are large, and the seed recreates them. So the step returns only the histogram.
       const bins = await ctx.step('histogram', () =>
         histogram(paint(seed, SIZE.width, SIZE.height), BINS),
       );
@@ -70,7 +70,7 @@ await story.play('An album: many pictures at once, one report', async () => {
   const { pictures, pixels } = await handle.result();
   story.print('album', `${pictures} pictures, ${pixels} pixels, ${most} at once at most`);
   story.mustBe(pixels === COUNT * SIZE.width * SIZE.height, 'every pixel was counted once');
-  story.mustBe(most <= AT_ONCE, 'the limit was kept to');
+  story.mustBe(most <= AT_ONCE, 'at most 4 ran at once');
 
   const report = await holdfast.attachment(handle.id, 'report.json');
   const { measured, total } = JSON.parse(Buffer.from(report ?? []).toString()) as {

@@ -1,5 +1,5 @@
-// A worker in a process of its own. It stands still when the customer has been charged, so that it can
-// be killed exactly there.
+// A worker in its own process. It waits after it has charged the customer, so that the example can kill it
+// exactly there.
 
 import { openHoldfast } from '../../src/index.ts';
 import { ordered, sendReport } from '../leases/child-process.ts';
@@ -15,7 +15,7 @@ export interface WorkerReport {
   readonly kind: 'charged';
 }
 
-/** How long its executions stay its own after its last heartbeat. */
+/** After this time without a heartbeat, another worker takes over. */
 const TTL_MS = 1_500;
 
 const { name, storeFile, shopFile } = await ordered<WorkerOrder>();

@@ -1,5 +1,5 @@
-// An order as a pipeline, and the shop it acts on. What was done is undone in reverse order when a later
-// step fails for good.
+// An order as a pipeline, and the shop that it calls. If a step fails permanently, the completed steps are
+// compensated in reverse order.
 
 import { type Pipeline, pipeline, StepError } from '../../src/index.ts';
 import { Journal } from '../leases/journal.ts';
@@ -14,10 +14,10 @@ interface Effect {
   readonly did: string;
 }
 
-/** The outside world: what is in its file happened. It knows a repeat by its idempotency key. */
+/** An external system. Its file lists the effects. It recognises a repeat by its idempotency key. */
 export class Shop {
   readonly #journal: Journal<Effect>;
-  /** Repeats that this process asked for and that were recognised. */
+  /** Repeated calls of this process that had no second effect. */
   readonly repeats: string[] = [];
 
   constructor(file: string) {
@@ -45,7 +45,7 @@ export class Shop {
   }
 }
 
-/** `afterCharge` is called when the customer has been charged and before that is recorded. */
+/** `afterCharge` runs after the charge and before Holdfast records it. */
 export function orderPipeline(
   shop: Shop,
   afterCharge: () => Promise<void> = async () => undefined,

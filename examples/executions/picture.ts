@@ -1,14 +1,13 @@
-// Pictures without a library: RGB bytes, made from a number, measured, made smaller, and written as PPM,
-// which every image viewer opens.
+// Pictures without a library: RGB bytes that are generated from a seed. PPM is the simplest image format.
 
 export interface Picture {
   readonly width: number;
   readonly height: number;
-  /** Three bytes a pixel, row by row. */
+  /** Three bytes per pixel, row by row. */
   readonly rgb: Uint8Array;
 }
 
-/** The same seed, the same picture. */
+/** A seed always gives the same picture. */
 export function paint(seed: number, width: number, height: number): Picture {
   const rgb = new Uint8Array(width * height * 3);
   for (let y = 0; y < height; y += 1) {
@@ -22,7 +21,7 @@ export function paint(seed: number, width: number, height: number): Picture {
   return { width, height, rgb };
 }
 
-/** How many pixels are in each of `bins` classes of brightness. */
+/** Counts the pixels in each of `bins` levels of brightness. */
 export function histogram({ rgb }: Picture, bins: number): readonly number[] {
   const counts = new Array<number>(bins).fill(0);
   for (let at = 0; at < rgb.length; at += 3) {
@@ -33,7 +32,7 @@ export function histogram({ rgb }: Picture, bins: number): readonly number[] {
   return counts;
 }
 
-/** Every `factor`-th pixel of every `factor`-th row. */
+/** Keeps every `factor`-th pixel of every `factor`-th row. */
 export function shrink({ width, height, rgb }: Picture, factor: number): Picture {
   const small = { width: Math.floor(width / factor), height: Math.floor(height / factor) };
   const bytes = new Uint8Array(small.width * small.height * 3);

@@ -1,6 +1,6 @@
-// A restaurant is asked before a meal is cooked: it approves, rejects, or says nothing in time. The customer
-// was charged first, and has the money back whenever there is no meal. In the last order the worker is
-// killed while everybody waits; the answer comes when nobody is there, and is not lost.
+// A restaurant must approve each order. It approves, rejects, or does not answer in time. The customer pays
+// first, and gets a refund if there is no meal. In the last order the worker is killed while it waits. The
+// answer arrives when no worker runs, and is not lost.
 //
 //   node examples/executions/restaurant-approval.ts
 
@@ -17,10 +17,10 @@ const story = new Story();
 const storeFile = join(story.folder, 'meals.db');
 const shopFile = join(story.folder, 'shop.jsonl');
 const shop = new Shop(shopFile);
-const patient = mealPipeline(shop, APPROVAL_MS);
-const hasty = mealPipeline(shop, 50);
+const meal = mealPipeline(shop, APPROVAL_MS);
+const mealWithShortTimeout = mealPipeline(shop, 50);
 
-/** The open question of this order. */
+/** Waits for the order's open question and returns its id. */
 async function question(holdfast: Holdfast, { id }: Handle<string>): Promise<string> {
   for (;;) {
     const { items } = await holdfast.awaits.list({ execution: id, open: true });
@@ -40,61 +40,70 @@ async function ending(handle: Handle<string>): Promise<string> {
 }
 
 async function approved(holdfast: Holdfast): Promise<void> {
-  const handle = await holdfast.submit(patient, { dish: 'soup', guest: 'ann' });
+  const handle = await holdfast.submit(meal, { dish: 'soup', guest: 'ann' });
   const id = await question(holdfast, handle);
   const waits = await holdfast.explain(handle.id);
   story.print('order', `soup for ann: ${waits?.sentence}`);
-  const wrong = await holdfast.awaits.answer(id, { accepted: 'maybe' }).then(
-    () => 'taken',
+  const refusal = await holdfast.awaits.answer(id, { accepted: 'maybe' }).then(
+    () => 'accepted',
     (error: unknown) => (error as Error).message,
   );
-  story.print('restaurant', `answers "maybe", which is refused: ${wrong.includes('accepted')}`);
-  story.mustBe(wrong.includes('accepted'), 'an answer that does not fit is refused with its path');
+  story.print(
+    'restaurant',
+    `answers "maybe" and gets an error: ${refusal.includes('accepted must')}`,
+  );
+  story.mustBe(refusal.includes('accepted must'), 'an invalid answer is refused with its path');
   await holdfast.awaits.answer(id, { accepted: true, minutes: 20 }, { actor: 'chef' });
-  story.print('restaurant', `approves; the order: ${await ending(handle)}`);
+  story.print('restaurant', `approves the soup; the order ends with: ${await ending(handle)}`);
 }
 
 async function rejected(holdfast: Holdfast): Promise<void> {
-  const handle = await holdfast.submit(patient, { dish: 'fish', guest: 'bob' });
+  const handle = await holdfast.submit(meal, { dish: 'fish', guest: 'bob' });
   await holdfast.awaits.answer(await question(holdfast, handle), { accepted: false });
-  story.print('restaurant', `rejects the fish; the order is ${await ending(handle)}`);
+  story.print('restaurant', `rejects the fish; the order ends with: ${await ending(handle)}`);
 }
 
-async function silent(): Promise<void> {
+async function timedOut(): Promise<void> {
   const holdfast = await openHoldfast({ store: join(story.folder, 'hasty.db') });
-  await holdfast.worker({ pipelines: [hasty] });
-  const handle = await holdfast.submit(hasty, { dish: 'cake', guest: 'cat' });
-  story.print('restaurant', `says nothing in time; the order is ${await ending(handle)}`);
+  await holdfast.worker({ pipelines: [mealWithShortTimeout] });
+  const handle = await holdfast.submit(mealWithShortTimeout, { dish: 'cake', guest: 'cat' });
+  story.print(
+    'restaurant',
+    `does not answer in time; the order ends with: ${await ending(handle)}`,
+  );
   await holdfast.close();
 }
 
 async function crashed(): Promise<void> {
-  const holdfast = await openHoldfast({ store: storeFile, pipelines: [patient] });
+  const holdfast = await openHoldfast({ store: storeFile, pipelines: [meal] });
   const order = { storeFile, shopFile, approvalMs: APPROVAL_MS };
   const worker = story.start(WORKER, 'worker-1', order);
-  const handle = await holdfast.submit(patient, { dish: 'rice', guest: 'dan' });
+  const handle = await holdfast.submit(meal, { dish: 'rice', guest: 'dan' });
   const id = await question(holdfast, handle);
   await worker.kill();
-  story.print('system', 'SIGKILL: worker-1 is gone while the restaurant thinks');
+  story.print('system', 'SIGKILL: worker-1 dies while the order waits for the answer');
   await holdfast.awaits.answer(id, { accepted: true });
-  story.print('restaurant', 'approves the rice, with nobody there to hear it');
-  await holdfast.worker({ pipelines: [patient], owner: 'worker-2' });
-  story.print('worker-2', `starts and hears it; the order: ${await ending(handle)}`);
+  story.print('restaurant', 'approves the rice while no worker runs');
+  await holdfast.worker({ pipelines: [meal], owner: 'worker-2' });
+  story.print(
+    'worker-2',
+    `starts and reads the answer; the order ends with: ${await ending(handle)}`,
+  );
   await holdfast.close();
 }
 
-await story.play('A meal that somebody must approve', async () => {
+await story.play('A meal that the restaurant must approve', async () => {
   const holdfast = await openHoldfast({ store: storeFile });
-  await holdfast.worker({ pipelines: [patient] });
+  await holdfast.worker({ pipelines: [meal] });
   await approved(holdfast);
   await rejected(holdfast);
   await holdfast.close();
-  await silent();
+  await timedOut();
   await crashed();
-  story.print('shop', `what happened: ${shop.effects.join(', ')}`);
+  story.print('shop', `effects: ${shop.effects.join(', ')}`);
   story.mustBe(
     shop.effects.join() ===
       'charge ann,dispatch soup,charge bob,refund bob,charge cat,refund cat,charge dan,dispatch rice',
-    'every charge ended in a meal or in a refund, once',
+    'each charge led to one meal or one refund',
   );
 });

@@ -1,4 +1,4 @@
-// A worker in a process of its own, to be killed while the restaurant thinks.
+// A worker in its own process. The example kills it while an order waits for the restaurant.
 
 import { openHoldfast } from '../../src/index.ts';
 import { ordered } from '../leases/child-process.ts';

@@ -1,5 +1,5 @@
-// A restaurant order as a pipeline: charge, ask the restaurant, dispatch. Whatever goes wrong after the
-// charge, the customer has the money back.
+// A restaurant order as a pipeline: charge, ask the restaurant, dispatch. If anything fails after the
+// charge, the compensation refunds the customer.
 
 import { type Pipeline, pipeline, question, StepError } from '../../src/index.ts';
 import type { Shop } from './order.ts';
@@ -14,7 +14,7 @@ export interface Decision {
   readonly minutes?: number;
 }
 
-/** What the restaurant may send; anything else is refused where it is answered. */
+/** Validates an answer. Holdfast refuses an invalid one when it is sent. */
 function parseDecision(value: unknown): Decision {
   const { accepted, minutes } = (value ?? {}) as Partial<Decision>;
   if (typeof accepted !== 'boolean') throw new Error('accepted must be true or false');

@@ -1,4 +1,4 @@
-// A worker process as the narrator sees it: what it tells, in order, and the signals it is sent.
+// A worker process of the demo: its reports, in order, and the signals to it.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import type { Report, ReportOf, WorkerOrder } from './messages.ts';
 
 export class Actor {
   readonly #process: ChildProcess;
-  readonly #report: Report[] = [];
+  readonly #reports: Report[] = [];
   #ended: string | undefined;
   #wake: () => void = () => undefined;
 
@@ -17,11 +17,11 @@ export class Actor {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#process.on('message', (report) => {
-      this.#report.push(report as Report);
+      this.#reports.push(report as Report);
       this.#wake();
     });
     this.#process.once('exit', (code, signal) => {
-      this.#ended = `worker ${order.name} ended (${signal ?? `exit code ${code}`})`;
+      this.#ended = `Worker ${order.name} exited (${signal ?? `code ${code}`})`;
       this.#wake();
     });
     this.#process.send(order);
@@ -31,16 +31,18 @@ export class Actor {
     return this.#process.pid ?? 0;
   }
 
-  /** The next news, which must be of this kind: the story is told in order. */
+  /** Returns the next report. Throws if it has another kind, because the order of reports is fixed. */
   async next<Kind extends Report['kind']>(kind: Kind): Promise<ReportOf<Kind>> {
-    while (this.#report.length === 0) {
-      if (this.#ended !== undefined) throw new Error(`${this.#ended} before it was "${kind}"`);
+    while (this.#reports.length === 0) {
+      if (this.#ended !== undefined)
+        throw new Error(`${this.#ended} before it reported "${kind}".`);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
-    const report = this.#report.shift();
-    if (report?.kind !== kind) throw new Error(`expected "${kind}", got ${JSON.stringify(report)}`);
+    const report = this.#reports.shift();
+    if (report?.kind !== kind)
+      throw new Error(`Expected "${kind}", got ${JSON.stringify(report)}.`);
     return report as ReportOf<Kind>;
   }
 
@@ -52,11 +54,11 @@ export class Actor {
     this.#process.kill('SIGCONT');
   }
 
-  goOn(): void {
-    this.#process.send('go on');
+  resume(): void {
+    this.#process.send('resume');
   }
 
-  /** Also from an exit handler, where nothing can be waited for. */
+  /** Does not wait, so an exit handler can call it. */
   killNow(): void {
     this.#process.kill('SIGKILL');
   }

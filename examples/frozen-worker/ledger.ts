@@ -1,6 +1,5 @@
-// The resource that the workers write to: a ledger of payments in a database of its own, which knows
-// nothing of leases. All it takes to be safe is one condition in one statement: no write under a
-// fence that is lower than the highest it has seen.
+// The resource that the workers write to: a ledger of payments in its own database, without leases. One
+// condition in one statement makes it safe: it refuses a fence that is lower than the highest it has seen.
 
 import { DatabaseSync } from 'node:sqlite';
 
@@ -10,7 +9,7 @@ export interface Payment {
   readonly invoice: number;
 }
 
-export type PaymentAnswer =
+export type PaymentResult =
   | { readonly kind: 'paid' }
   | { readonly kind: 'refused'; readonly newest: number };
 
@@ -42,7 +41,7 @@ export class Ledger {
     this.#pay = checksFences ? PAY_CHECKED : PAY_UNCHECKED;
   }
 
-  pay({ fence, worker, invoice }: Payment): PaymentAnswer {
+  pay({ fence, worker, invoice }: Payment): PaymentResult {
     const { changes } = this.#database.prepare(this.#pay).run({ fence, worker, invoice });
     if (changes === 1) return { kind: 'paid' };
     return {

@@ -1,14 +1,14 @@
-// What a worker tells the narrator, and how it is started.
+// The messages between the demo and its workers.
 
 import type { Exit } from '../../src/index.ts';
-import type { PaymentAnswer } from './ledger.ts';
+import type { PaymentResult } from './ledger.ts';
 
 export const KEY = 'payroll';
 export const TTL_MS = 2_000;
-/** The last part of it: lapsed, not yet expired. Long, so that a reader sees both. */
+/** The last part of the TTL: the lease has lapsed but not expired. Long enough to see both states. */
 export const GRACE_MS = 800;
 export const INVOICES = 6;
-/** Worker A is frozen on the way to paying this one. */
+/** Worker A is frozen just before it pays this one. */
 export const FATAL_INVOICE = 4;
 
 export interface WorkerOrder {
@@ -32,7 +32,7 @@ export type Report =
   | { readonly kind: 'calculating'; readonly invoice: number }
   | {
       readonly kind: 'late';
-      readonly ledger: PaymentAnswer;
+      readonly ledger: PaymentResult;
       readonly store: string | undefined;
       readonly library: string | undefined;
     }

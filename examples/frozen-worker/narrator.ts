@@ -1,5 +1,5 @@
-// Plain lines for a terminal: a number, the time since the start, who, and what. Colour only where
-// it is welcome: not without a terminal, not with NO_COLOR.
+// Prints numbered lines with the time since the start and the speaker. It uses colour only on a terminal
+// and without NO_COLOR.
 
 import { styleText } from 'node:util';
 
@@ -58,7 +58,7 @@ function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout });
 }
 
-/** What is refused and what is broken stands out. */
+/** Highlights refusals and corruption. */
 function marked(text: string): string {
   return text
     .replace(/\bREFUSED\b/g, (word) => styled(['bold', 'green'], word))

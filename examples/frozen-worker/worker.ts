@@ -1,8 +1,8 @@
-// One worker process: pays invoices one after another under a lease, and could be anybody's code.
+// A worker process that pays invoices one by one, under a lease.
 //
-// Worker A has a flaw on purpose: it does not ask `lease.assertHeld()` before it pays. A careful
-// worker asks; the demonstration is about what still holds when one does not, or when it is frozen
-// between the question and the payment.
+// Worker A has a deliberate flaw: it does not call `lease.assertHeld()` before it pays. A careful worker
+// calls it. But a worker can also be frozen between that call and the payment, so the demo shows what
+// protects the ledger then.
 
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ import {
   type WorkerOrder,
 } from './messages.ts';
 
-/** Worker B stops here until the narrator lets it go on, to be the holder when A comes back. */
+/** Worker B waits here until the demo resumes it, so that it still holds the lease when A returns. */
 const PAUSE_BEFORE_INVOICE = INVOICES;
 const CALCULATION_MS_MAX = 5_000;
 
@@ -43,25 +43,26 @@ function sendReport(report: Report): Promise<void> {
   });
 }
 
-/** The narrator says when. */
-async function goOn(): Promise<void> {
+/** Waits until the demo resumes this worker. */
+async function resumed(): Promise<void> {
   await once(process, 'message');
 }
 
-function must(answer: { readonly kind: string }, kind: string): void {
-  if (answer.kind !== kind) throw new Error(`expected ${kind}, got ${JSON.stringify(answer)}`);
+function must(outcome: { readonly kind: string }, kind: string): void {
+  if (outcome.kind !== kind) throw new Error(`Expected ${kind}, got ${JSON.stringify(outcome)}.`);
 }
 
 async function main(order: WorkerOrder): Promise<void> {
   const store = await openSqliteStore({ file: order.storeFile });
   const ledger = new Ledger(order.ledgerFile, order.checksFences);
   await sendReport({ kind: 'ready' });
-  await goOn();
+  await resumed();
 
   const owner = `worker ${order.name}`;
   const session = await openSession({ store, owner, ttlMs: TTL_MS, graceMs: GRACE_MS });
   const outcome = await session.acquire(KEY, { wait: true, pollMs: 100 });
-  if (outcome.kind !== 'acquired') throw new Error(`acquire: ${outcome.kind}`);
+  if (outcome.kind !== 'acquired')
+    throw new Error(`Worker ${order.name} did not acquire the lease: ${outcome.kind}.`);
   const { lease } = outcome;
   const paid = Number(Buffer.from(lease.restored?.bytes ?? []).toString());
   const intents = lease.intents.map((intent) => intent.effect);
@@ -78,10 +79,10 @@ async function payFrom(first: number, work: Work): Promise<void> {
   const { order, lease, ledger } = work;
   await reconcile(work);
   for (let invoice = first; invoice <= INVOICES; invoice += 1) {
-    if (order.name === 'B' && invoice === PAUSE_BEFORE_INVOICE) await goOn();
+    if (order.name === 'B' && invoice === PAUSE_BEFORE_INVOICE) await resumed();
     must(await lease.intent(effectOf(invoice)), 'begun');
     if (order.name === 'A' && invoice === FATAL_INVOICE) {
-      // Not awaited first: it may be frozen as soon as this was said, and must notice that it was.
+      // Not awaited: the freeze may come as soon as the report is sent, and the loop must notice it.
       const startedAt = performance.now();
       const sent = sendReport({ kind: 'calculating', invoice });
       calculateUntilInterrupted(startedAt);
@@ -96,7 +97,7 @@ async function payFrom(first: number, work: Work): Promise<void> {
   await sendReport({ kind: 'finished' });
 }
 
-/** What earlier terms began and did not settle may have happened: look, then settle. */
+/** An open intent of an earlier term may have had its effect: check the ledger, then settle it. */
 async function reconcile({ lease, ledger }: Work): Promise<void> {
   for (const { effect } of lease.intents) {
     const wasPaid = ledger.isPaid(Number(effect.split('-').at(-1)));
@@ -105,23 +106,24 @@ async function reconcile({ lease, ledger }: Work): Promise<void> {
   }
 }
 
-/** Synchronous, as a big parse or a garbage collection would be: no timer fires, no answer arrives. */
+/** Blocks the event loop, like a large parse: no timer fires and no response arrives. */
 function calculateUntilInterrupted(startedAt: number): void {
   let last = startedAt;
   for (;;) {
     const now = performance.now();
     if (now - last > TTL_MS / 2) return;
-    if (now - startedAt > CALCULATION_MS_MAX) throw new Error('nobody froze this worker');
+    if (now - startedAt > CALCULATION_MS_MAX)
+      throw new Error('The demo did not freeze this worker in time.');
     last = now;
   }
 }
 
-/** The first line after the thaw is the write. Nothing has told this worker that it was replaced. */
+/** Writes first thing after the thaw, before the worker can notice that it was replaced. */
 async function payLate(invoice: number, work: Work): Promise<void> {
   const { order, store, session, lease } = work;
   const { fence } = lease;
   const ledger = work.ledger.pay({ fence, worker: order.name, invoice });
-  // Past the library, which would not even send it: the store itself says no.
+  // Sent directly to the store, because the library would not send it. The store refuses it.
   const bytes = Buffer.from(String(invoice));
   const digest = createHash('sha256').update(bytes).digest('hex');
   const tenure = { key: lease.key, fence, session: session.id };

@@ -1,5 +1,5 @@
-// The smallest story a guard can tell: a holder is replaced, and its late write is refused by the
-// user's own database, before the new holder has written anything. Needs no service.
+// The smallest example of a guard. A holder is replaced, and the application's own database refuses its
+// late write, although the new holder has not written yet. It needs no service.
 //
 //   node examples/guards/main.ts
 
@@ -15,12 +15,15 @@ ledger.exec(`${guard.createTable}; create table payment (invoice integer, worker
 
 async function acquireAs(owner: string): Promise<{ lease: HeldLease; stop(): Promise<unknown> }> {
   const session = await openSession({ store, owner, ttlMs: 15_000 });
-  const got = await session.acquire('ledger', { wait: true });
-  if (got.kind !== 'acquired') throw new Error(`${owner} was not granted the ledger: ${got.kind}`);
-  // Before anything is read or written: from here on every earlier holder is shut out.
-  guard.admit(ledger, got.lease);
-  console.log(`${owner} holds the ledger with fence ${formatFence(got.lease.fence)}`);
-  return { lease: got.lease, stop: () => session.close() };
+  const outcome = await session.acquire('ledger', { wait: true });
+  if (outcome.kind !== 'acquired') {
+    throw new Error(`${owner} did not acquire the ledger: ${outcome.kind}.`);
+  }
+  const { lease } = outcome;
+  // Call this before the first read or write: from now on the database refuses all earlier holders.
+  guard.admit(ledger, lease);
+  console.log(`${owner} holds the ledger with fence ${formatFence(lease.fence)}`);
+  return { lease, stop: () => session.close() };
 }
 
 function pay(worker: string, lease: HeldLease, invoice: number): void {
@@ -41,7 +44,8 @@ const a = await acquireAs('A');
 pay('A', a.lease, 1);
 await a.stop();
 const b = await acquireAs('B');
-pay('A', a.lease, 2); // A has not noticed yet; B has not written yet
+// A has not noticed that it was replaced, and B has not written yet.
+pay('A', a.lease, 2);
 pay('B', b.lease, 2);
 await b.stop();
 await store.close();

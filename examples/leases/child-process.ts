@@ -1,16 +1,16 @@
-// A process's side of `story.ts`: what it is ordered, what it tells, when it is asked to stop.
+// The child process's side of `story.ts`: its order, its reports, and the request to stop.
 
 import { once } from 'node:events';
 
 process.once('disconnect', () => process.exit(0));
 
-/** What the process was started with. */
+/** Returns the order that the process was started with. */
 export async function ordered<Order>(): Promise<Order> {
   const [order] = await once(process, 'message');
   return order as Order;
 }
 
-/** Resolves when the narrator has it, so that nothing is told after a kill that came before it. */
+/** Resolves when the report was sent, so that a kill cannot lose it. */
 export function sendReport<Report extends { readonly kind: string }>(
   report: Report,
 ): Promise<void> {
@@ -24,7 +24,7 @@ export async function stopWasRequested(): Promise<void> {
   await once(process, 'message');
 }
 
-/** For work that goes on until it is told: waits a while, or less when the signal aborts. */
+/** Waits for a time, or until the signal aborts. */
 export function briefly(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);

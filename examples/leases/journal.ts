@@ -1,4 +1,4 @@
-// A file that processes append lines to: the outside world of the examples. What is in it happened.
+// A file that processes append lines to. It stands for an external system: each line is an effect.
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 

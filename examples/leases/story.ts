@@ -1,5 +1,5 @@
-// What the examples beside this file share: a temporary folder, processes that are gone afterwards,
-// and lines that tell what happens. Exits with 0 only if the story came out as it is told.
+// Shared code of the examples: a temporary folder, child processes, and printed lines. `play` exits with 0
+// only if everything happens as described.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 
 const STORY_MS_MAX = 60_000;
 
-/** A process of the story. It reports what it does; `child-process.ts` is its side. */
+/** A child process that reports what it does. `child-process.ts` is its side. */
 export class Actor<Report extends { readonly kind: string }> {
   readonly name: string;
   readonly reports: Report[] = [];
@@ -48,13 +48,13 @@ export class Actor<Report extends { readonly kind: string }> {
     }
   }
 
-  /** Resolves when it has told something more. */
+  /** Resolves when another report arrives. */
   async more(what: string): Promise<void> {
-    if (this.#ended) throw new Error(`${this.name} ended before it told ${what}`);
+    if (this.#ended) throw new Error(`${this.name} exited before it reported ${what}.`);
     await new Promise<void>((resolve) => this.#wake.push(resolve));
   }
 
-  /** Asks it to stop what it does, and waits until it has. */
+  /** Requests a stop and waits until the process has exited. */
   async stop(): Promise<void> {
     this.#process.send('stop');
     await this.#exit;
@@ -90,7 +90,7 @@ export class Story {
   readonly #actors: { killNow(): void }[] = [];
   readonly #startedAt = performance.now();
 
-  /** `order` is what the process is started with, besides its name. */
+  /** The process receives `order` and its name. */
   start<Report extends { readonly kind: string }>(
     entry: string,
     name: string,
@@ -107,10 +107,10 @@ export class Story {
   }
 
   mustBe(isSo: boolean, what: string): void {
-    if (!isSo) throw new Error(`The story did not come out as told: ${what}.`);
+    if (!isSo) throw new Error(`The example failed. Expected: ${what}.`);
   }
 
-  /** Plays it and ends the process: 0 when it came out, 1 when not. Nothing is left behind. */
+  /** Runs the example, cleans up, and exits: with 0 if it succeeds, with 1 if it fails. */
   async play(title: string, plot: () => Promise<void>): Promise<never> {
     process.once('exit', () => {
       for (const actor of this.#actors) actor.killNow();
@@ -119,7 +119,10 @@ export class Story {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.once(signal, () => process.exit(1));
     }
-    setTimeout(() => this.#fail('The story took too long.'), STORY_MS_MAX).unref();
+    setTimeout(
+      () => this.#fail(`The example did not end within ${STORY_MS_MAX / 1_000} s.`),
+      STORY_MS_MAX,
+    ).unref();
     process.stdout.write(`\n${title}\n\n`);
     try {
       await plot();

@@ -1,7 +1,7 @@
-"""A pipeline in another language: steps that are recorded, retried, and never repeated after a crash.
+"""A pipeline in another language. Its steps are recorded and retried, and not repeated after a crash.
 
-Each step is recorded before the next begins. Another worker that claims the execution replays the history: it runs
-the code from the top, and steps that are recorded return what they returned.
+The worker records each step before the next one begins. A worker that takes over replays the history: it runs the
+code from the start, and recorded steps return their recorded results.
 
     HOLDFAST_URL=http://127.0.0.1:7433 HOLDFAST_KEY=hf_… python3 pipeline.py
 """
@@ -10,25 +10,25 @@ import json
 import os
 import time
 
-from worker import Worker, ask, main
+from worker import Worker, main, send
 
 ATTEMPTS = 3
 RETRY_MS = 200
 
 
 def fulfil(run, order):
-    """The pipeline. Effects outside of steps would happen again with each replay."""
+    """The pipeline. Put effects into steps: code outside of them runs again in each replay."""
     reserved = run.step("reserve", lambda key: {"item": order["item"], "reservation": key})
     receipt = run.step("charge", lambda key: charge(order, key))
     return {"reservation": reserved["reservation"], "receipt": receipt}
 
 
 def charge(order, key):
-    """Fails once for each marker file that the order names, to show a retry."""
+    """Fails once if the order names a marker file, to show a retry."""
     marker = order.get("failOnce")
     if marker and not os.path.exists(marker):
         open(marker, "w").close()
-        raise ConnectionError("the vendor is away")
+        raise ConnectionError("The vendor did not respond.")
     print(json.dumps({"charged": key}), flush=True)
     return f"paid {order['amount']}"
 
@@ -40,11 +40,11 @@ class StepFailed(Exception):
 
 
 class Drifted(Exception):
-    """The code asks for another call than the history has."""
+    """The code makes another call than the history has."""
 
 
 class Lost(Exception):
-    """Another worker has the execution."""
+    """Another worker has taken over the execution."""
 
 
 class Run:
@@ -57,7 +57,7 @@ class Run:
         after, more = 0, True
         while more:
             path = f"/v1/work/executions/{self.execution['id']}/history?after={after}"
-            page = ask("GET", path)
+            page = send("GET", path)
             for event in page["items"]:
                 self.note(event["kind"], json.loads(event.get("body") or "{}"))
                 after = event["seq"]
@@ -80,7 +80,7 @@ class Run:
             if "failure" in body:
                 raise StepFailed(body["failure"])
             return body["out"].get("v")
-        # The same for each attempt, so that what is called can tell that it is one.
+        # The same for each attempt, so that the called service can recognise a repeat.
         idempotency_key = f"{self.execution['lineage']}/0/{key}"
         while True:
             attempt = self.failed.get(key, 0) + 1
@@ -104,9 +104,9 @@ class Run:
 
     def write(self, verb, events, **more):
         about = {"id": self.execution["id"], "fence": self.fence, "session": self.worker.session}
-        answer = self.worker.write({"verb": verb, **about, "seq": self.seq, "events": events, **more})
-        if answer is None or answer["kind"] in ("refused", "fault"):
-            raise Lost(answer)
+        result = self.worker.write({"verb": verb, **about, "seq": self.seq, "events": events, **more})
+        if result is None or result["kind"] in ("refused", "fault"):
+            raise Lost(result)
         self.seq += len(events)
 
 

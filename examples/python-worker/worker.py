@@ -1,7 +1,7 @@
-"""A worker in another language, in plain standard library: hosts the remote step "score" over REST.
+"""A worker in another language, with the standard library only. It hosts the remote step "score" over REST.
 
-A remote step is an execution with one step. This claims executions of its name, computes, and finishes them
-under the fence of the claim: whoever was replaced meanwhile is refused, whatever it still says.
+A remote step is an execution with one step. The worker claims executions by name, runs them, and finishes them under
+the fence of the claim. If another worker has taken over, the coordinator refuses the write.
 
     HOLDFAST_URL=http://127.0.0.1:7433 HOLDFAST_KEY=hf_… python3 worker.py
 """
@@ -23,8 +23,8 @@ TTL_MS = 15_000
 RETRY_S = 0.5
 
 
-def ask(method, path, body=None, timeout=15):
-    """One message of the worker protocol. Sending the same again is safe, whatever became of the first."""
+def send(method, path, body=None, timeout=15):
+    """Sends one message of the worker protocol. It is safe to send a message again if its response was lost."""
     headers = {"content-type": "application/json"} if body is not None else {}
     if KEY:
         headers["authorization"] = f"Bearer {KEY}"
@@ -35,10 +35,10 @@ def ask(method, path, body=None, timeout=15):
 
 
 def score(value):
-    """The step itself: how much of a text is vowels."""
+    """The step: counts the vowels of a text."""
     text = value["text"]
     if not isinstance(text, str):
-        raise ValueError("text must be text")
+        raise ValueError("text must be a string")
     return {"vowels": sum(letter in "aeiou" for letter in text.lower()), "of": len(text)}
 
 
@@ -52,51 +52,50 @@ class Worker:
 
     def open(self):
         opening = {"id": self.session, "owner": self.owner, "ttlMs": TTL_MS, "graceMs": TTL_MS // 3}
-        answer = self.reach("POST", "/v1/work/sessions", {**opening, "pipelines": [self.pipeline]})
-        if answer is None:
+        result = self.reach("POST", "/v1/work/sessions", {**opening, "pipelines": [self.pipeline]})
+        if result is None:
             return False
-        if answer["kind"] != "opened":
-            raise RuntimeError(f"no session: {answer}")
+        if result["kind"] != "opened":
+            raise RuntimeError(f"The coordinator opened no session: {result}")
         self.announce()
         return True
 
     def announce(self):
-        """What it runs, for people and for callers that submit to a name that no worker has."""
+        """Announces the pipelines, so that operators see them and submits with ifNoWorker: refuse work."""
         about = {"session": self.session, "pipelines": [self.pipeline], "state": "ready"}
-        ask("POST", "/v1/work/announcements", {**about, "everyMs": TTL_MS // 3, "room": 4})
+        send("POST", "/v1/work/announcements", {**about, "everyMs": TTL_MS // 3, "room": 4})
 
     def reach(self, method, path, body=None):
-        """Until it is answered: the coordinator may be started later. None once it is to stop."""
-        told = False
+        """Repeats the message until the coordinator responds. Returns None if the worker must stop."""
+        is_reported = False
         while not self.stopping.is_set():
             try:
-                return ask(method, path, body)
+                return send(method, path, body)
             except urllib.error.HTTPError:
-                raise  # it answers, and says no
+                raise  # the coordinator refused it
             except OSError as error:
-                if not told:
+                if not is_reported:
                     why = getattr(error, "reason", error)
                     print(f"No coordinator responds at {URL} ({why}). Trying again. Set HOLDFAST_URL to its address.", file=sys.stderr, flush=True)
-                told = True
+                is_reported = True
                 self.stopping.wait(RETRY_S)
         return None
 
-    def keep(self):
-        """The heartbeat of everything that it has claimed."""
+    def heartbeat_loop(self):
+        """Renews the session, which holds all claims."""
         while not self.stopping.wait(TTL_MS / 3000):
             try:
                 path = f"/v1/work/sessions/{self.session}/heartbeat"
-                if ask("POST", path, {"owner": self.owner})["kind"] != "alive":
+                if send("POST", path, {"owner": self.owner})["kind"] != "alive":
                     self.stopping.set()
                 self.announce()
             except OSError:
-                continue  # the next one may get through
+                continue  # the next heartbeat may succeed
 
     def claim(self):
         shares = [{"lane": lane, "limit": 4} for lane in ("interactive", "batch")]
         body = {"session": self.session, "pipelines": [self.pipeline], "shares": shares}
-        answer = ask("POST", "/v1/work/claims", body)
-        return answer.get("claims", [])
+        return send("POST", "/v1/work/claims", body).get("claims", [])
 
     def take(self, claimed):
         execution, fence = claimed["execution"], claimed["fence"]
@@ -128,28 +127,28 @@ class Worker:
                 "reason": failure["message"],
                 "attempts": 1,
             }
-        answer = self.write(write)
-        if answer is not None:
-            print(json.dumps({"id": execution["id"], "status": status, "answer": answer["kind"]}), flush=True)
+        result = self.write(write)
+        if result is not None:
+            print(json.dumps({"id": execution["id"], "status": status, "result": result["kind"]}), flush=True)
 
     def write(self, write):
-        """Until it is answered. None once it is to stop."""
+        """Repeats the write until the coordinator responds. Returns None if the worker must stop."""
         while not self.stopping.is_set():
             try:
-                [answer] = ask("POST", "/v1/work/writes", {"writes": [write]})["results"]
-                return answer
+                [result] = send("POST", "/v1/work/writes", {"writes": [write]})["results"]
+                return result
             except urllib.error.HTTPError:
-                raise  # it answers, and says no
+                raise  # the coordinator refused it
             except OSError:
-                time.sleep(RETRY_S)  # it is not known whether it was done; the same again is answered alike
+                time.sleep(RETRY_S)  # the write may have succeeded; a repeat returns the same result
         return None
 
     def run(self):
         if not self.open():
             return
-        threading.Thread(target=self.keep, daemon=True).start()
+        threading.Thread(target=self.heartbeat_loop, daemon=True).start()
         print(json.dumps({"hosting": self.pipeline, "session": self.session}), flush=True)
-        # What was claimed by a request whose answer was lost is among these.
+        # Includes claims whose response was lost.
         mine = self.reach("GET", f"/v1/work/sessions/{self.session}/claims") or {"items": []}
         for claimed in mine["items"]:
             self.take(claimed)
@@ -159,10 +158,10 @@ class Worker:
                 for claimed in claims:
                     self.take(claimed)
                 if not claims:
-                    ask("GET", "/v1/work/wakeup?waitMs=1500", timeout=15)
+                    send("GET", "/v1/work/wakeup?waitMs=1500", timeout=15)
             except OSError:
                 self.stopping.wait(RETRY_S)
-        ask("POST", f"/v1/work/sessions/{self.session}/end", {"owner": self.owner, "exit": "finished"})
+        send("POST", f"/v1/work/sessions/{self.session}/end", {"owner": self.owner, "exit": "finished"})
 
 
 def main(worker):

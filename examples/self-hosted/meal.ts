@@ -1,4 +1,4 @@
-// A meal as a pipeline whose steps live elsewhere: the till and the courier are workers of their own.
+// A meal as a pipeline with remote steps: the till and the courier are other workers.
 
 import { hostStep, type Pipeline, pipeline, remoteStep, StepError } from '../../src/index.ts';
 import type { Shop } from '../executions/order.ts';
@@ -12,7 +12,7 @@ const charge = remoteStep<Meal, string>({ name: 'charge' });
 const refund = remoteStep<Meal, string>({ name: 'refund' });
 const dispatch = remoteStep<Meal, string>({ name: 'dispatch' });
 
-/** For the worker that has no shop: it only asks. */
+/** Its worker needs no access to the shop, because the steps run in other workers. */
 export const meal: Pipeline<Meal, string> = pipeline<Meal, string>({
   name: 'meal',
   async run(ctx, order) {

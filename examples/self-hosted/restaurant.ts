@@ -1,6 +1,6 @@
-// The restaurant, self-hosted: a coordinator, and three workers in processes of their own. The one over REST runs
-// the order, the till is reached over gRPC, the courier by queues; each hosts what it is for, and none of them
-// knows where the others are. The queue is an SQS on loopback.
+// The restaurant, self-hosted: a coordinator, and three workers in their own processes. The worker over REST
+// runs the order, the till uses gRPC, and the courier uses SQS queues. No worker knows the address of
+// another. The SQS service is a local fake.
 //
 //   node examples/self-hosted/restaurant.ts
 
@@ -20,7 +20,7 @@ const shopFile = join(story.folder, 'shop.jsonl');
 const shop = new Shop(shopFile);
 const secret = randomBytes(32).toString('base64');
 
-async function ask(client: HoldfastClient, dish: string, accepted: boolean): Promise<string> {
+async function order(client: HoldfastClient, dish: string, accepted: boolean): Promise<string> {
   const guest = accepted ? 'ann' : 'bob';
   const { id } = await client.executions.submit({ pipeline: 'meal', input: { dish, guest } });
   for (;;) {
@@ -55,7 +55,7 @@ await story.play('A restaurant with three workers, over REST, gRPC and SQS', asy
     },
   });
   const { url, grpcAddress: address, firstKey: key = '' } = server;
-  story.print('coordinator', `listens for HTTP and gRPC, and reads a queue`);
+  story.print('coordinator', 'listens for HTTP and gRPC, and reads a queue');
   const workers = [
     story.start(WORKER, 'waiter', { shopFile, over: 'REST', url, key }),
     story.start(WORKER, 'till', { shopFile, over: 'gRPC', address, key }),
@@ -68,12 +68,18 @@ await story.play('A restaurant with three workers, over REST, gRPC and SQS', asy
     story.print(worker.name, 'is ready');
   }
   const client = new HoldfastClient({ url, key });
-  story.print('restaurant', `approves the soup; the order: ${await ask(client, 'soup', true)}`);
-  story.print('restaurant', `rejects the fish; the order is ${await ask(client, 'fish', false)}`);
-  story.print('shop', `what happened: ${shop.effects.join(', ')}`);
+  story.print(
+    'restaurant',
+    `approves the soup; the order ends with: ${await order(client, 'soup', true)}`,
+  );
+  story.print(
+    'restaurant',
+    `rejects the fish; the order ends with: ${await order(client, 'fish', false)}`,
+  );
+  story.print('shop', `effects: ${shop.effects.join(', ')}`);
   story.mustBe(
     shop.effects.join() === 'charge ann,dispatch soup,charge bob,refund bob',
-    'every charge ended in a meal or in a refund, once',
+    'each charge led to one meal or one refund',
   );
   await Promise.all(workers.map((each) => each.kill()));
   await server.close();

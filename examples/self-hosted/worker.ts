@@ -1,4 +1,4 @@
-// A worker in a process of its own, over the transport that its order names.
+// A worker in its own process. Its order names the transport.
 
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { grpcTransport } from '../../src/worker/grpc-transport.ts';

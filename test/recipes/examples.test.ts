@@ -10,7 +10,12 @@ const EXAMPLES = join(import.meta.dirname, '../../examples/leases');
 const STORIES: Readonly<Record<string, readonly RegExp[]>> = {
   'partition-processor': [/SIGKILL: three/, /four joins/, /no gap; \d+ repeated/],
   'service-registry': [/node-b suspect/, /node-b recovered/, /node-c suspect/, /node-c gone/],
-  'singleton-scheduler': [/SIGKILL/, /before it: expired/, /please stop/, /before it: yielded/],
+  'singleton-scheduler': [
+    /SIGKILL/,
+    /leader before: expired/,
+    /requests \w+ to stop/,
+    /leader before: yielded/,
+  ],
   'subscription-cancellation': [
     /SIGKILL: worker-1/,
     /exit "expired", done: stop-renewal, open intent: subscription\/9\/refund-rest/,

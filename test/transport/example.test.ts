@@ -9,8 +9,8 @@ test('M-12: the restaurant, self-hosted: workers over REST, gRPC and SQS serve o
     /waiter +is ready/,
     /till +is ready/,
     /courier +is ready/,
-    /approves the soup; the order: dispatch soup/,
-    /rejects the fish; the order is failed: declined/,
-    /what happened: charge ann, dispatch soup, charge bob, refund bob\n/,
+    /approves the soup; the order ends with: dispatch soup/,
+    /rejects the fish; the order ends with: failed: declined/,
+    /effects: charge ann, dispatch soup, charge bob, refund bob\n/,
   ]);
 });

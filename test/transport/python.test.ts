@@ -62,7 +62,7 @@ test('M-12: a worker in Python hosts a remote step over REST, and its failures a
   assert.equal(await good.result(), 'singable');
   const bad = await holdfast.submit(review, { text: 7 });
   const failed = await bad.result().catch((error: unknown) => error);
-  assert.match(String(failed), /text must be text/);
+  assert.match(String(failed), /text must be a string/);
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [0, null]);
   await worker.stop();

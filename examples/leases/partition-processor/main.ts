@@ -1,6 +1,6 @@
-// Six partitions over three processes, two each. One process is killed: the others take its
-// partitions over and repeat at most what came after the last checkpoint. A new one joins: it is
-// given its share, and nothing is repeated.
+// Three processes share six partitions, two each. One process is killed: the others take over its
+// partitions, and repeat at most the records after the last checkpoint. Then a new process joins: the
+// others hand partitions over to it, and no record is repeated.
 //
 //   node examples/leases/partition-processor/main.ts
 
@@ -10,7 +10,7 @@ import { type Actor, Story } from '../story.ts';
 import type { Processed, ProcessorReport } from './processor.ts';
 
 const PROCESSOR = join(import.meta.dirname, 'processor.ts');
-/** As in processor.ts, which runs when it is imported. */
+/** Copied from processor.ts, because importing that file would run it. */
 const RECORDS_PER_CHECKPOINT = 5;
 const PARTITIONS = 6;
 
@@ -29,17 +29,17 @@ function held({ reports }: Processor): readonly string[] {
   return [...last].filter(([, kind]) => kind === 'took').map(([partition]) => partition);
 }
 
-/** All partitions are held, and everybody has the same number of them. */
+/** Waits until all partitions are held and each process has the same number. */
 async function untilShared(processors: readonly Processor[]): Promise<void> {
   const share = PARTITIONS / processors.length;
   while (!processors.every((each) => held(each).length === share)) {
-    await Promise.race(processors.map((each) => each.more('that it has its share')));
+    await Promise.race(processors.map((each) => each.more('its share of the partitions')));
   }
   for (const each of processors)
     story.print(each.name, `works on ${[...held(each)].sort().join()}`);
 }
 
-/** Offsets of each partition, in the order in which they were processed. */
+/** The offsets of each partition, in the order of processing. */
 function offsets(): ReadonlyMap<string, readonly number[]> {
   const entries = new Journal<Processed>(order.journalFile).entries();
   const groups = Map.groupBy(entries, ({ partition }) => partition);
@@ -60,18 +60,21 @@ function check(orphaned: readonly string[]): void {
   story.print('journal', `${all} records, no gap; ${repeated} repeated, all after the kill`);
 }
 
-await story.play('Partitions shared by processes that come and go', async () => {
+await story.play('Partitions shared by a changing set of processes', async () => {
   const [one, two, three] = [start('one'), start('two'), start('three')];
   await untilShared([one, two, three]);
 
   const orphaned = held(three);
   await three.kill();
-  story.print('system', `SIGKILL: three is gone, and with it ${[...orphaned].sort().join()}`);
+  story.print('system', `SIGKILL: three dies while it holds ${[...orphaned].sort().join()}`);
   await untilShared([one, two]);
   const taken = [...one.reports, ...two.reports].filter(
     (report) => report.kind === 'took' && report.exit === 'expired',
   );
-  story.mustBe(taken.length === orphaned.length, 'its partitions were taken over as expired');
+  story.mustBe(
+    taken.length === orphaned.length,
+    'the others took over its partitions after it expired',
+  );
 
   const four = start('four');
   story.print('system', 'four joins');
@@ -79,7 +82,7 @@ await story.play('Partitions shared by processes that come and go', async () => 
   const given = four.reports.filter((report) => report.kind === 'took');
   story.mustBe(
     given.every((report) => report.exit === 'yielded'),
-    'it was given them, at a safe point',
+    'the others handed partitions over at a safe point',
   );
   await Promise.all([one, two, four].map((each) => each.stop()));
   check(orphaned);

@@ -1,5 +1,5 @@
-// One of several processes that share the partitions of a stream. Each partition is read from its
-// last checkpoint on; every few records there is another one.
+// One of several processes that share the partitions of a stream. It reads each partition from its last
+// checkpoint, and saves a checkpoint every few records.
 
 import { type PoolTerm, pool } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
@@ -21,7 +21,7 @@ export type ProcessorReport =
     }
   | { readonly kind: 'left'; readonly partition: string };
 
-/** One record of one partition was processed. */
+/** A processed record. */
 export interface Processed {
   readonly partition: string;
   readonly offset: number;
@@ -46,7 +46,7 @@ async function consume(term: PoolTerm, order: ProcessorOrder): Promise<void> {
     if (offset % RECORDS_PER_CHECKPOINT === 0) await lease.checkpoint(String(offset));
     await briefly(RECORD_MS, signal);
   }
-  // Asked to stop: what was done is saved, so that the next one repeats nothing.
+  // Save the progress before handing over, so that the next process repeats nothing.
   await lease.checkpoint(String(offset));
   await sendReport<ProcessorReport>({ kind: 'left', partition });
 }

@@ -1,5 +1,5 @@
-// A node monitor. Three nodes register; one leaves, one is frozen for a moment, one is killed. The
-// monitor prints what it sees: live, suspect, recovered, gone.
+// A node monitor. Three nodes register. One leaves, one is frozen for a moment, and one is killed. The
+// monitor prints each change: joined, suspect, recovered, gone.
 //
 //   node examples/leases/service-registry/main.ts
 
@@ -19,7 +19,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
 const story = new Story();
 const storeFile = join(story.folder, 'leases.db');
 
-/** Prints every change, and lets others wait for one. */
+/** Prints every change. Callers can wait for one. */
 class Monitor {
   readonly #seen: MemberChange[] = [];
   #wake: () => void = () => undefined;
@@ -32,7 +32,7 @@ class Monitor {
       this.#seen.push(change);
       this.#wake();
     }
-    throw new Error('nobody told the monitor to stop');
+    throw new Error('The registry ended the watch.');
   }
 
   of(owner: string): readonly string[] {
@@ -54,18 +54,18 @@ async function plot(nodes: Registry, monitor: Monitor): Promise<void> {
   const [a, b, c] = [start('node-a', 'north'), start('node-b', 'north'), start('node-c', 'south')];
   for (const node of [a, b, c]) await monitor.sees(node.name, 'joined');
 
-  story.print('system', 'node-a is asked to stop');
+  story.print('system', 'requests node-a to stop');
   await a.stop();
   await monitor.sees('node-a', 'gone');
 
-  story.print('system', 'SIGSTOP: node-b stands still');
+  story.print('system', 'SIGSTOP: node-b is frozen');
   b.freeze();
   await monitor.sees('node-b', 'suspect');
   b.thaw();
-  story.print('system', 'SIGCONT: node-b runs again, in time');
+  story.print('system', 'SIGCONT: node-b runs again before its session expires');
   await monitor.sees('node-b', 'recovered');
 
-  story.print('system', 'SIGKILL: node-c is gone');
+  story.print('system', 'SIGKILL: node-c dies');
   await c.kill();
   await monitor.sees('node-c', 'gone');
 
@@ -77,7 +77,7 @@ async function plot(nodes: Registry, monitor: Monitor): Promise<void> {
   }
 }
 
-await story.play('Who is alive', async () => {
+await story.play('A monitor of live nodes', async () => {
   const store = await openSqliteStore({ file: storeFile });
   const nodes = registry({ store, service: 'search' });
   const monitor = new Monitor();

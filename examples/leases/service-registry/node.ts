@@ -1,4 +1,4 @@
-// A node of the service: registers with what others need to reach it, and lives.
+// A node of the service. It registers its zone and address, and runs until it must stop.
 
 import { registry } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
@@ -12,13 +12,13 @@ export interface NodeOrder {
 
 export type NodeReport = { readonly kind: 'registered' };
 
-const LIFE = { ttlMs: 2_000, graceMs: 1_000 };
+const TIMES = { ttlMs: 2_000, graceMs: 1_000 };
 
 const order = await ordered<NodeOrder>();
 const store = await openSqliteStore({ file: order.storeFile });
 const nodes = registry({ store, service: 'search' });
 const session = await nodes.register({
-  ...LIFE,
+  ...TIMES,
   owner: order.name,
   metadata: { zone: order.zone, address: `${order.name}.internal:7700` },
 });

@@ -1,5 +1,5 @@
-// Three processes, one schedule. The leader is killed, a standby goes on; the second leader is asked
-// to stop, and hands over without waiting for anything to expire.
+// Three processes, one schedule. The leader is killed, and a standby takes over after its session has
+// expired. The second leader stops on request and hands over at once.
 //
 //   node examples/leases/singleton-scheduler/main.ts
 
@@ -20,14 +20,17 @@ const journal = new Journal<Slot>(order.journalFile);
 
 type Scheduler = Actor<SchedulerReport>;
 
-/** The one of these that leads, as soon as one does. */
+/** Waits until one of the candidates leads. */
 async function leader(candidates: readonly Scheduler[]): Promise<Scheduler> {
   const first = await Promise.race(
     candidates.map((each) => each.waitFor('leads').then((report) => ({ each, report }))),
   );
   const { fence, exit, slot } = first.report;
   const shown = formatFence(parseFence(fence));
-  story.print(first.each.name, `leads with fence ${shown}, from slot ${slot}; before it: ${exit}`);
+  story.print(
+    first.each.name,
+    `leads with fence ${shown}, from slot ${slot}; exit of the leader before: ${exit}`,
+  );
   return first.each;
 }
 
@@ -47,18 +50,21 @@ await story.play('One scheduler at a time', async () => {
     const leads = await leader(candidates);
     names.push(leads.name);
     await untilSlotsBy(leads.name, 10);
-    story.print('system', end === 'kill' ? `SIGKILL: ${leads.name}` : `${leads.name}, please stop`);
+    story.print(
+      'system',
+      end === 'kill' ? `SIGKILL: ${leads.name}` : `requests ${leads.name} to stop`,
+    );
     await leads[end]();
     candidates = candidates.filter((each) => each !== leads);
   }
   const slots = journal.entries();
   story.print('journal', `${slots.length} slots, run by ${names.join(', then ')}`);
   const numbers = slots.map(({ slot }) => slot);
-  story.mustBe(new Set(numbers).size === numbers.length, 'no slot was run twice');
+  story.mustBe(new Set(numbers).size === numbers.length, 'no slot ran twice');
   story.mustBe(new Set(names).size === 3, 'each of the three led once');
-  // A slot is marked before it is run: of those, the killed leader may have lost its last.
+  // A leader saves the slot number before it runs the slot, so the kill can lose one.
   const skipped = (numbers.at(-1) ?? 0) - numbers.length;
-  story.mustBe(skipped <= 1, 'at most one slot, of the leader that was killed, was not run');
+  story.mustBe(skipped <= 1, 'at most one slot was lost, by the killed leader');
   const isRising = slots.every(({ fence }, index) => fence >= (slots[index - 1]?.fence ?? 0));
   story.mustBe(isRising, 'slots are in the order of fences');
 });

@@ -1,4 +1,4 @@
-// One of several processes that could run the schedule. `elect` sees to it that one does.
+// One of several processes that can run the schedule. `elect` chooses one of them.
 
 import { elect, type Term } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
@@ -20,7 +20,7 @@ export type SchedulerReport =
       readonly slot: number;
     };
 
-/** One slot of the schedule was run. */
+/** A slot of the schedule that ran. */
 export interface Slot {
   readonly slot: number;
   readonly by: string;
@@ -30,7 +30,10 @@ export interface Slot {
 const TTL_MS = 1_200;
 const EVERY_MS = 50;
 
-/** Goes on where the last leader stopped. A slot is marked before it is run: at most once each. */
+/**
+ * Continues after the last slot of the leader before. It saves the number before it runs a slot, so each
+ * slot runs at most once.
+ */
 async function runSchedule({ lease, signal }: Term, order: SchedulerOrder): Promise<void> {
   const journal = new Journal<Slot>(order.journalFile);
   let slot = Number(Buffer.from(lease.restored?.bytes ?? []).toString()) + 1;

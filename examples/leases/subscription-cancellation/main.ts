@@ -1,6 +1,5 @@
-// A subscription is cancelled in three steps. The process that does it is killed right after the
-// provider has refunded the customer and before that is written down. The next process goes on
-// without a second refund.
+// Cancels a subscription in three steps. The process is killed right after the provider's refund, before it
+// records that. The next process continues without a second refund.
 //
 //   node examples/leases/subscription-cancellation/main.ts
 
@@ -22,23 +21,23 @@ async function killInTheMiddle(): Promise<void> {
   const order = { storeFile, providerFile, haltAfter: FATAL_STEP };
   const first = story.start<WorkerReport>(WORKER, 'worker-1', order);
   await first.waitFor('began');
-  story.print('worker-1', `has "${SUBSCRIPTION}" and begins`);
+  story.print('worker-1', `acquired "${SUBSCRIPTION}" and begins`);
   await first.waitFor('halted');
-  story.print('worker-1', `the provider did: stop-renewal, ${FATAL_STEP}`);
+  story.print('worker-1', `called the provider: stop-renewal, ${FATAL_STEP}`);
   await first.kill();
-  story.print('system', `SIGKILL: worker-1 is gone before it wrote down "${FATAL_STEP}"`);
+  story.print('system', `SIGKILL: worker-1 dies before it records "${FATAL_STEP}"`);
 }
 
-async function goOn(): Promise<void> {
+async function resume(): Promise<void> {
   const second = story.start<WorkerReport>(WORKER, 'worker-2', { storeFile, providerFile });
-  story.print('worker-2', 'starts, and waits until the session of worker-1 has expired');
+  story.print('worker-2', 'starts and waits until the session of worker-1 has expired');
   const { exit, done, open } = await second.waitFor('began');
   story.print(
     'worker-2',
-    `learns: exit "${exit}", done: ${done.join()}, open intent: ${open.join()}`,
+    `reads from the lease: exit "${exit}", done: ${done.join()}, open intent: ${open.join()}`,
   );
   story.mustBe(exit === 'expired', 'the predecessor expired');
-  story.mustBe(done.join() === 'stop-renewal', 'only the first step was checkpointed');
+  story.mustBe(done.join() === 'stop-renewal', 'the checkpoint has only the first step');
   story.mustBe(open.join() === `${SUBSCRIPTION}/${FATAL_STEP}`, 'one intent is open');
   const { step, happened } = await second.waitFor('found');
   story.print(
@@ -47,12 +46,15 @@ async function goOn(): Promise<void> {
   );
   story.mustBe(happened, 'the provider knows of the refund');
   await second.waitFor('finished');
-  story.print('worker-2', 'does the last step and retires the key: it is never to be done again');
+  story.print(
+    'worker-2',
+    'runs the last step and retires the key, so that no process can acquire it again',
+  );
 }
 
-await story.play('A cancellation that is resumed without a second refund', async () => {
+await story.play('A cancellation that continues without a second refund', async () => {
   await killInTheMiddle();
-  await goOn();
+  await resume();
   const calls = new Provider(providerFile).calls().map(({ action }) => action);
   story.print('provider', `was called ${calls.length} times: ${calls.join(', ')}`);
   story.mustBe(calls.join() === STEPS.join(), 'each step reached the provider once, in order');

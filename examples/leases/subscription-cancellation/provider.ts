@@ -1,5 +1,5 @@
-// A payment provider as one meets them: it does what it is asked, twice if it is asked twice, and can
-// be asked later what it did under an idempotency key.
+// A payment provider that executes every call, also repeated ones. It can look up a call by its idempotency
+// key.
 
 import { Journal } from '../journal.ts';
 

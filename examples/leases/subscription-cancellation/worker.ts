@@ -1,5 +1,5 @@
-// Cancels one subscription, in steps. Around each call to the provider: an intent before it, a
-// checkpoint after it. Whoever comes next knows what was done and what may have been.
+// Cancels one subscription in steps. It records an intent before each call to the provider, and a checkpoint
+// after it. A successor knows which steps are done, and which one may be.
 
 import { openSession } from '../../../src/index.ts';
 import { type Term, withLease } from '../../../src/recipes/index.ts';
@@ -11,7 +11,7 @@ export interface WorkerOrder {
   readonly name: string;
   readonly storeFile: string;
   readonly providerFile: string;
-  /** Stands still after the provider did this step, before it is written down. */
+  /** Wait for ever after this call to the provider, before the checkpoint. */
   readonly haltAfter?: string;
 }
 
@@ -57,8 +57,8 @@ async function cancel({ lease }: Term, order: WorkerOrder): Promise<void> {
   }
 }
 
-function must(answer: { readonly kind: string }, kind: string): void {
-  if (answer.kind !== kind) throw new Error(`expected ${kind}, got ${JSON.stringify(answer)}`);
+function must(outcome: { readonly kind: string }, kind: string): void {
+  if (outcome.kind !== kind) throw new Error(`Expected ${kind}, got ${JSON.stringify(outcome)}.`);
 }
 
 async function main(order: WorkerOrder): Promise<void> {
