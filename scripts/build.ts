@@ -1,5 +1,4 @@
-// Compiles src/ into dist/, with the contract suites, the examples, the console and the site beside it; dist/ holds
-// nothing else afterwards.
+// Compiles src/, the contract suites and the examples into dist/, and adds the console and the site.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,12 +10,12 @@ import { provideSite } from './site/provide.ts';
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
 
-// A source that was renamed must not live on in the package.
+// The package must not contain the output of renamed or deleted sources.
 rmSync(DIST, { recursive: true, force: true });
 
 compile('tsconfig.build.json');
 compile('tsconfig.contract.json');
-// The suites are compiled with their view of src/, which is there already, one level higher.
+// The compiler also wrote a copy of src/ for the suites. They import dist/ instead, one level higher.
 rmSync(join(DIST, 'src'), { recursive: true, force: true });
 for (const name of globSync('**/*.{js,d.ts}', { cwd: join(DIST, 'contract') })) {
   const file = join(DIST, 'contract', name);
@@ -25,7 +24,7 @@ for (const name of globSync('**/*.{js,d.ts}', { cwd: join(DIST, 'contract') })) 
 for (const asset of globSync('**/*.{sql,proto}', { cwd: join(ROOT, 'src') })) {
   cpSync(join(ROOT, 'src', asset), join(DIST, asset));
 }
-// Node strips no types below node_modules, so the examples are there as JavaScript, on what was compiled.
+// Node does not strip types below node_modules, so the package has the examples as JavaScript.
 for (const example of globSync('**/*.ts', { cwd: join(ROOT, 'examples') })) {
   const source = readFileSync(join(ROOT, 'examples', example), 'utf8');
   const text = withoutSrc(stripTypeScriptTypes(source)).replaceAll(/\.ts'/g, ".js'");
@@ -45,7 +44,7 @@ function compile(project: string): void {
   if (status !== 0) process.exitCode = status ?? 1;
 }
 
-/** Imports of src/ as imports of what it was compiled to. */
+/** Turns imports of src/ into imports of its compiled files. */
 function withoutSrc(text: string): string {
   return text.replaceAll(/(['"])((?:\.\.\/)+)src\//g, '$1$2');
 }

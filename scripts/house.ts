@@ -1,5 +1,5 @@
-// Prints the figures of the house: how much code there is, and where it is hard to read. It fails on nothing;
-// the rules that fail are tests in test/tidy.
+// Prints how much code there is, and where it is hard to read. It never fails; tests in test/tidy
+// enforce the rules.
 
 import { measureFunctions } from '../test/tidy/function-lengths.ts';
 import { nestingProblems } from '../test/tidy/nesting.ts';
@@ -63,11 +63,11 @@ function format(count: number): string {
   return count.toLocaleString('en').padStart(7);
 }
 
-function list(title: string, places: readonly string[]): void {
-  if (places.length === 0) return;
-  console.log(`\n${title}: ${places.length}`);
-  for (const place of process.argv.includes('--all') ? places : places.slice(0, LISTED)) {
-    console.log(`  ${place}`);
+function list(title: string, found: readonly string[]): void {
+  if (found.length === 0) return;
+  console.log(`\n${title}: ${found.length}`);
+  for (const each of process.argv.includes('--all') ? found : found.slice(0, LISTED)) {
+    console.log(`  ${each}`);
   }
 }
 
@@ -114,7 +114,7 @@ function casts(): readonly string[] {
   );
 }
 
-/** As ARCHITECTURE.md has it, which a test compares with a trace. */
+/** Reads ARCHITECTURE.md. A test compares its walks with a trace. */
 function passedBy(walk: string): number {
   const [{ text } = { text: '' }] = projectFiles('ARCHITECTURE.md');
   return Number(new RegExp(`^\\*\\*${walk}\\*\\*[^]*?, (\\d+)\\s+files:`, 'm').exec(text)?.[1]);

@@ -1,15 +1,15 @@
 import { link, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 
-const LOOK_MS = 100;
+const POLL_MS = 100;
 const WORK_MS_MAX = 600_000;
 
-/** One process may want the same twice at once. */
+/** Tells apart calls of one process that overlap. */
 let calls = 0;
 
 /**
- * Work of which one process is enough, such as a download that many wait for: the others begin when it has ended,
- * and find it done. Whoever died over it is not waited for.
+ * Runs work that only one process must do, such as a download. Other processes wait and then call
+ * `work` too, which finds the result. They do not wait for a process that has died.
  */
 export async function oneAtATime<Result>(
   name: string,
@@ -20,9 +20,9 @@ export async function oneAtATime<Result>(
   const own = `${lock}.${process.pid}.${calls}`;
   await writeFile(own, String(process.pid));
   try {
-    while (!(await isTaken(own, lock))) {
+    while (!(await takesLock(own, lock))) {
       if (!(await isHeld(lock))) await rm(lock, { force: true });
-      else await pause(LOOK_MS);
+      else await pause(POLL_MS);
     }
     try {
       return await work();
@@ -34,8 +34,8 @@ export async function oneAtATime<Result>(
   }
 }
 
-/** It appears with its content, or not at all. */
-async function isTaken(own: string, lock: string): Promise<boolean> {
+/** Creates the lock by a hard link, so that it never exists without its content. */
+async function takesLock(own: string, lock: string): Promise<boolean> {
   return link(own, lock).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
@@ -49,10 +49,10 @@ async function isHeld(lock: string): Promise<boolean> {
   try {
     const pid = Number(await readFile(lock, 'utf8'));
     const { mtimeMs } = await stat(lock);
-    // The number may be another's by now: nothing takes that long.
+    // After this long, the system may have given the process id to another process.
     return Date.now() - mtimeMs < WORK_MS_MAX && process.kill(pid, 0);
   } catch (error) {
-    // Gone meanwhile: the next look takes it.
+    // The holder has just removed the lock. The next attempt takes it.
     return (error as NodeJS.ErrnoException).code === 'ENOENT';
   }
 }

@@ -1,4 +1,4 @@
-// Writes docs/openapi.json, or says that it is not up to date.
+// Writes docs/openapi.json. With --check, it fails if the file is out of date.
 //
 //   npm run openapi [-- --check]
 
@@ -11,7 +11,7 @@ const FILE = new URL('../docs/openapi.json', import.meta.url);
 const text = `${JSON.stringify(openapiOf(ROUTES, API_VERSION), undefined, 1)}\n`;
 if (process.argv.includes('--check')) {
   if ((await readFile(FILE, 'utf8')) !== text) {
-    console.error('docs/openapi.json is not what the routes say. Run: npm run openapi');
+    console.error('docs/openapi.json is out of date. Run: npm run openapi');
     process.exitCode = 1;
   }
 } else {

@@ -1,5 +1,5 @@
-// Packs a commit as a build that test/upgrade runs beside the present one: its compiled JavaScript without
-// comments and its SQL, as far as a coordinator and a worker need them.
+// Packs an older commit as a build for test/upgrade, which runs it beside the current one. The build has
+// the compiled JavaScript and the SQL of coordinators and workers.
 //
 //   node scripts/pack-build.ts previous HEAD
 
@@ -21,10 +21,10 @@ import type { PackedBuild } from '../test/upgrade/packed-build.ts';
 const ROOT = join(import.meta.dirname, '..');
 const BUILDS = join(ROOT, 'test/upgrade/builds');
 
-/** What no coordinator and no worker loads. */
+/** Folders that coordinators and workers do not load. */
 const LEFT_OUT = /^(testing|recipes|guards|store\/(redis|etcd)|cli\/demo)\//;
 
-/** So that it is small, and the same whenever it is made. */
+/** Keep the build small, and the same every time. */
 const COMPILER_FLAGS: readonly string[] = [
   ...['--removeComments', 'true', '--declaration', 'false', '--declarationMap', 'false'],
   ...['--sourceMap', 'false'],
@@ -35,7 +35,7 @@ function git(...args: readonly string[]): Buffer {
 }
 
 const [name, revision] = process.argv.slice(2);
-if (revision === undefined) throw new Error('usage: node scripts/pack-build.ts <name> <commit>');
+if (revision === undefined) throw new Error('Usage: node scripts/pack-build.ts <name> <commit>');
 const commit = git('rev-parse', `${revision}^{commit}`).toString().trim();
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-previous-'));
 try {

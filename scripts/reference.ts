@@ -1,4 +1,4 @@
-// Writes the generated pages of docs/reference, or fails if one is out of date.
+// Writes the generated pages of docs/reference. With --check, it fails if one is out of date.
 //
 //   npm run reference [-- --check]
 

@@ -1,4 +1,4 @@
-// Runs the tests, with the services they need. `npm test -- --help` lists the tiers and options.
+// Runs tests and starts the services that they need. `npm test -- --help` lists tiers and options.
 
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,13 +11,13 @@ import { type Report, reportLines } from './test/report.ts';
 import { runFiles } from './test/run-files.ts';
 import { isFull, type SelectedFiles, selectFiles } from './test/select-files.ts';
 
-/** Far from UTC and no whole hour from it: a local date hidden in the code shows. */
+/** Differs from UTC by 12:45 hours or more, so that tests fail if code uses local dates. */
 const TIME_ZONE = 'Pacific/Chatham';
 
-/** Processes are killed here, machines are not, so nothing waits for a disk. */
+/** Small, and without background work that would compete with the tests. */
 const POSTGRES_SETTINGS = { shared_buffers: '64MB', autovacuum: 'off' };
 
-/** A disk in memory, used where it is large: tests write thousands of small files and sync each. */
+/** Used if it is large enough: tests write and sync thousands of small files. */
 const MEMORY_DISK = '/dev/shm';
 const MEMORY_DISK_BYTES_MIN = 4 * 1024 ** 3;
 
@@ -78,11 +78,11 @@ function announce(plan: Plan, { files, families }: SelectedFiles): void {
 function planSettings(plan: Plan): NodeJS.ProcessEnv {
   return {
     TZ: TIME_ZONE,
-    // Always set: a backend is left out on the command line, not by a variable left in a shell.
+    // Always set, so that a variable in the shell cannot leave out a backend.
     HOLDFAST_TEST_WITHOUT: plan.without.join(','),
     HOLDFAST_TEST_SEED: String(plan.seed),
     HOLDFAST_TEST_FULL: isFull(plan.tier) ? '1' : '0',
-    // Hundreds of processes load the same sources: they are compiled once.
+    // Hundreds of processes load the same sources. Node compiles them once.
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../.cache/compiled'),
   };
 }
@@ -92,7 +92,7 @@ interface Services {
   stop(): Promise<void>;
 }
 
-/** Tests of a lost member or leader start clusters of their own; the others need one member. */
+/** One etcd member is enough: tests that lose a member or leader start their own clusters. */
 async function startServices({ tier }: Plan, names: ReadonlySet<string>): Promise<Services> {
   const [postgres, etcd] = await Promise.all([
     names.has('postgres') ? providePostgres() : undefined,
@@ -111,7 +111,7 @@ async function startServices({ tier }: Plan, names: ReadonlySet<string>): Promis
 
 async function providePostgres(): Promise<PrivatePostgres | undefined> {
   if (process.env['HOLDFAST_TEST_POSTGRES_URL'] !== undefined) {
-    console.log('• PostgreSQL: the one named by HOLDFAST_TEST_POSTGRES_URL');
+    console.log('• PostgreSQL: from HOLDFAST_TEST_POSTGRES_URL');
     return undefined;
   }
   const postgres = await startPostgres({ settings: POSTGRES_SETTINGS });
@@ -121,7 +121,7 @@ async function providePostgres(): Promise<PrivatePostgres | undefined> {
 
 async function provideEtcd(members: number): Promise<PrivateEtcd | undefined> {
   if (process.env['HOLDFAST_TEST_ETCD_ENDPOINTS'] !== undefined) {
-    console.log('• etcd: the one named by HOLDFAST_TEST_ETCD_ENDPOINTS');
+    console.log('• etcd: from HOLDFAST_TEST_ETCD_ENDPOINTS');
     return undefined;
   }
   const etcd = await startEtcd({ members });

@@ -1,4 +1,4 @@
-// Prints the files that a request passes, in order; or writes all walks into ARCHITECTURE.md.
+// Prints the files that a request passes, in order. With --write, it puts all walks into ARCHITECTURE.md.
 //
 //   npm run walk -- checkpoint|submit|step|http-claim|http-record [--store=<path or URL>]
 //   npm run walk -- --write
@@ -15,7 +15,7 @@ const { values, positionals } = parseArgs({
 });
 const unknown = positionals.find((name) => !WALK_NAMES.includes(name));
 if (unknown !== undefined) {
-  console.error(`There is no walk "${unknown}". Known: ${WALK_NAMES.join(', ')}.`);
+  console.error(`Unknown walk "${unknown}". Use one of: ${WALK_NAMES.join(', ')}.`);
   process.exitCode = 2;
 } else if (values.write) {
   const document = await readFile(DOCUMENT, 'utf8');

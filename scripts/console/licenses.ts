@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Packages in the built console. Their licenses must go where it goes. */
+/** Packages in the built console. Their licenses must accompany it. */
 const CONSOLE: readonly string[] = [
   ...['react', 'react-dom', 'scheduler', 'uplot'],
   ...['@tanstack/react-query', '@tanstack/query-core'],
@@ -24,5 +24,5 @@ export function bundledLicenses(of: 'console' | 'site'): string {
     const text = readFileSync(join(folder, file), 'utf8');
     return `${name}\n${'='.repeat(name.length)}\n\n${text.trim()}\n`;
   });
-  return `Packages in the ${of}, besides Holdfast itself.\n\n${texts.join('\n\n')}`;
+  return `Licenses of the packages that the ${of} bundles.\n\n${texts.join('\n\n')}`;
 }

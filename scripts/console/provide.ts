@@ -7,15 +7,15 @@ import { bundledLicenses } from './licenses.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CACHE = join(ROOT, '.cache');
-/** Where a coordinator that runs from source looks for it (ADR 0026). */
+/** A coordinator that runs from source serves the console from here (ADR 0026). */
 const BUILT = join(CACHE, 'console');
 const SOURCES = [
   ...['console/{src,public}/**/*', 'console/*.{html,ts,json}', 'package-lock.json'],
-  // It is shown.
+  // The tour shows this file.
   'src/cli/demo/restaurant.ts',
 ];
 
-/** Builds the console unless what is there was made of the same sources; where it is. */
+/** Builds the console if its sources have changed, and returns its folder. */
 export async function provideConsole(log: (line: string) => void): Promise<string> {
   const digest = sourcesDigest();
   const stamp = join(BUILT, 'sources.txt');
@@ -29,7 +29,7 @@ export async function provideConsole(log: (line: string) => void): Promise<strin
 }
 
 async function buildConsole(digest: string, log: (line: string) => void): Promise<void> {
-  log('• building the console, once …');
+  log('• Building the console …');
   const startedAt = performance.now();
   const { build } = await import('vite');
   const draft = await mkdtemp(join(CACHE, 'console.draft-'));
@@ -43,7 +43,7 @@ async function buildConsole(digest: string, log: (line: string) => void): Promis
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
-  log(`• the console is built (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
+  log(`• Built the console (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
 }
 
 function sourcesDigest(): string {

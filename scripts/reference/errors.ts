@@ -1,4 +1,4 @@
-// The error reference, from the catalogue of codes.
+// Renders the error reference from the catalogue of codes.
 
 import { EXPLAIN_CODES } from '../../src/execution/explain.ts';
 import { INVARIANTS } from '../../src/features/reconcile/model.ts';

@@ -9,13 +9,13 @@ const CHECKS: readonly { readonly title: string; readonly command: readonly stri
   { title: 'types of the console', command: typesOf('console', 'console-types') },
 ];
 
-/** Remembers what it checked, so that the next run checks what changed. */
+/** Incremental: the next run checks only changed files. */
 function typesOf(project: string, memory: string): readonly string[] {
   return [
     'tsc',
     '-p',
     project,
-    // Several threads repeat each other's work: they take half as much CPU time again and save no time beside the tests.
+    // More threads take 50 % more CPU time, and save no time while the tests run.
     '--singleThreaded',
     '--incremental',
     '--tsBuildInfoFile',
@@ -23,7 +23,7 @@ function typesOf(project: string, memory: string): readonly string[] {
   ];
 }
 
-/** Runs the checks side by side and returns for each whether it passed. */
+/** Runs the checks in parallel. Returns true for each that passed. */
 export async function checkSources(): Promise<readonly boolean[]> {
   return await Promise.all(CHECKS.map(({ title, command }) => check(title, command)));
 }

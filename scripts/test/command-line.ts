@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BACKENDS } from '../../test/services/tier.ts';
 
-/** `check` needs no service, `test` takes samples, `all` takes everything, `guard` a third of the families in full. */
+/** `HELP` describes them. */
 export type Tier = 'check' | 'test' | 'guard' | 'all';
 
 export interface Plan {
@@ -31,7 +31,7 @@ Options
   --part=<n>/<of>          Run the nth part of the files, such as 1/3
   --tier=<tier>            ${TIERS.join(', ')} (default test)`;
 
-/** Returns undefined when help was asked for. */
+/** Returns undefined for `--help`. */
 export function parseCommandLine(args: readonly string[]): Plan | undefined {
   const { values, positionals } = parsed(args);
   if (values.help) return undefined;
@@ -84,7 +84,7 @@ function parsePart(value: string): Plan['part'] {
   throw new Error(`--part=${value} is not valid, so no test ran. Write it as 1/3, 2/3 or 3/3.`);
 }
 
-/** The same commit takes the same samples on every machine. */
+/** A commit has the same samples on every machine. */
 function seedOfCommit(): number {
   try {
     const cwd = join(import.meta.dirname, '../..');

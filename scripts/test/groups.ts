@@ -3,7 +3,7 @@ import { join, matchesGlob, resolve } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Files of a sampled run that share a process: to load the sources for each would cost more than the tests. */
+/** Short files that share a process in sampled runs: loading the sources costs more than the tests. */
 const GROUPS: Readonly<Record<string, string>> = {
   unit: 'src/**/*.test.ts',
   tidy: 'test/tidy/*.test.ts',
@@ -18,7 +18,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   services: 'test/{archive,console,docs,services}/*.test.ts',
 };
 
-/** They keep a process of their own: they are long, wait at their top level, or change the whole process. */
+/** Not grouped: these files are long, wait at their top level, or change the whole process. */
 const ALONE: readonly string[] = [
   'test/archive/{kill,s3}.test.ts',
   'test/docs/build.test.ts',
@@ -33,7 +33,7 @@ const ALONE: readonly string[] = [
 
 /** Replaces the files of each group by one file that loads them. */
 export function grouped(files: readonly string[]): readonly string[] {
-  // Another run in this checkout, such as another part, has groups of its own.
+  // Two runs in one checkout must not share these files.
   const folder = `.cache/test-groups/${process.pid}`;
   mkdirSync(join(ROOT, folder), { recursive: true });
   process.once('exit', () => rmSync(join(ROOT, folder), { recursive: true, force: true }));
@@ -48,7 +48,7 @@ export function grouped(files: readonly string[]): readonly string[] {
   }, files);
 }
 
-/** A file that loads the members, each in a suite of its own: their hooks become hooks of the suite. */
+/** Writes a file that loads each member in its own suite, so that hooks apply to that suite only. */
 export function writeGroup(group: string, members: readonly string[]): void {
   const suites = members.map((path) => {
     const [name, file] = [path, resolve(ROOT, path)].map((text) => JSON.stringify(text));

@@ -1,5 +1,5 @@
-// Loaded into every test process: spares it the runner's hooks, ends it when it hangs, and reports the CPU time
-// that it and its ended children used.
+// Loaded into every test process. It disables the runner's hooks, ends a process that hangs, and reports
+// the CPU time of the process and its ended children.
 
 import hooks from 'node:async_hooks';
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -7,9 +7,9 @@ import { appendFileSync, readFileSync } from 'node:fs';
 const notes = process.env['HOLDFAST_TEST_NOTES'];
 const file = process.argv[1];
 
-// A test may fork, and forks inherit this import: only the runner's own children report.
+// Processes that a test forks load this file too. Only the runner's own children report.
 if (notes !== undefined && file !== undefined && process.env['NODE_TEST_CONTEXT'] !== undefined) {
-  spareHooks();
+  limitHooks();
   const limitMs = Number(process.env['HOLDFAST_TEST_FILE_MS']);
   const limit = setTimeout(() => {
     const open = [...new Set(process.getActiveResourcesInfo())].join(', ');
@@ -23,11 +23,11 @@ if (notes !== undefined && file !== undefined && process.env['NODE_TEST_CONTEXT'
 }
 
 /**
- * node:test hooks into every promise, to know which test an uncaught error belongs to. In a file of many short
- * asynchronous tests that took two thirds of the CPU time. It then learns only of its own tests and suites, so that
- * hooks and tests belong to the suite around them. An uncaught error fails the file.
+ * node:test hooks into every promise, to assign uncaught errors to tests. In files with many short
+ * asynchronous tests, this takes two thirds of the CPU time. So the hook sees only tests and suites,
+ * which it needs to build the tree. An uncaught error then fails the whole file.
  */
-function spareHooks(): void {
+function limitHooks(): void {
   const { AsyncResource } = hooks;
   const none = { enable: () => none, disable: () => none };
   let init: hooks.HookCallbacks['init'];
@@ -43,7 +43,7 @@ function spareHooks(): void {
   };
 }
 
-/** Of this process and its ended children. Where there is no /proc, of this process alone. */
+/** The CPU time of this process and its ended children. Without /proc, of this process only. */
 export function cpuMs(): number {
   try {
     // The name in parentheses may contain spaces; fields 14 to 17 are ticks of 10 ms.

@@ -15,11 +15,11 @@ export interface FileCost {
   readonly file: string;
   readonly cases: number;
   readonly ms: number;
-  /** Of the file's process and its children; servers that all files share are not in it. */
+  /** The CPU time of the file's process and its children, without the shared servers. */
   cpuMs: number;
 }
 
-/** Members of a sampled family that the run did not take. */
+/** How many members of a sampled family the run left out. */
 export interface LeftOut {
   readonly family: string;
   readonly left: number;
@@ -28,7 +28,7 @@ export interface LeftOut {
 
 const COSTLIEST_SHOWN = 10;
 
-/** The end of the run, where people look first: costs, samples, failures. */
+/** The end of the output: costs, samples and failures. */
 export function reportLines(
   report: Report,
   run: { readonly seed: number; readonly ms: number; readonly cpuMs: number },

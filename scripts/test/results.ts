@@ -21,19 +21,23 @@ export class Results {
   add({ type, data }: TestEvent): void {
     if (type === 'test:pass' || type === 'test:fail') this.#addResult(type, data);
     if (type === 'test:stderr' || type === 'test:stdout') this.#print(data.file, data.message);
-    // About an error that belongs to no test.
+    // The runner reports an error outside of tests as a diagnostic.
     if (type === 'test:diagnostic' && data.message.startsWith('Error: ')) {
       this.#print(data.file ?? '', `${data.message}\n`);
     }
     if (type === 'test:summary' && data.file !== undefined) this.#endFile(data.file, data);
   }
 
-  /** Fails the files of which no end was reported: they left early, or contain no test. */
+  /** Fails files without an end event: their process exited early, or they contain no test. */
   end(files: readonly string[]): void {
     const failed = new Set(this.report.failures.map(({ file }) => file));
     for (const file of files.filter((each) => !this.#ended.has(each))) {
       if (failed.has(this.#nameOf(file))) continue;
-      this.#fail(file, 'all of it', 'The file contains no test, or ended before its tests did.');
+      this.#fail(
+        file,
+        'whole file',
+        'The file contains no test, or exited before its tests ended.',
+      );
     }
   }
 
@@ -45,16 +49,17 @@ export class Results {
     if (data.skip !== undefined || data.todo !== undefined)
       this.#fail(data.file, data.name, SKIPPED);
     else if (type === 'test:fail') this.#addFailure(data as EventData.TestFail);
-    else if (isSuite && inside === 0) this.#fail(data.file, data.name, 'It contains no test.');
-    // A file passes under its own name when it reported nothing: `end` judges that.
+    else if (isSuite && inside === 0)
+      this.#fail(data.file, data.name, 'The suite contains no test.');
+    // A file without tests passes under its own name; `end` fails it.
     else if (!isSuite && data.name !== data.file) this.report.passed += 1;
   }
 
   #addFailure({ name, file = '', details: { error } }: EventData.TestFail): void {
-    // The tests inside are failures of their own.
+    // The failed tests inside are reported too.
     if ((error as { failureType?: string }).failureType === 'subtestsFailed') return;
     const { cause = error } = error;
-    // A process that ended early has no error of its own: what it printed says why.
+    // A process that exited early has no error, but its output shows the cause.
     const printed = name === file ? this.#printed.get(file) : undefined;
     this.#fail(file, name, printed ?? (cause instanceof Error ? stackOf(cause) : String(cause)));
   }
@@ -84,14 +89,14 @@ export class Results {
   }
 }
 
-/** A group of short files has a file of its own, which is gone after the run. */
+/** The file of a group is temporary, so the name of the group stands for it. */
 export function nameOfFile(root: string, file: string): string {
   const path = relative(root, file);
   return path.replace(/^\.cache.test-groups.\d+.(.+)\.test\.ts$/, 'short files of "$1"');
 }
 
 const SKIPPED =
-  'It was skipped, which counts as failed. Install what it needs, leave a backend out with --without, or remove the skip.';
+  'The test was skipped, which counts as failed. Install what it needs, leave a backend out with --without, or remove the skip.';
 
 const LINES_MAX = 20;
 

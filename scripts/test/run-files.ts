@@ -8,28 +8,28 @@ import { nameOfFile, Results } from './results.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const PRELOAD = join(import.meta.dirname, 'preload.ts');
 /**
- * Files at once. More than cores, because many tests wait for a process or a deadline. In full runs the files measure
- * recoveries in real time, each with many processes of its own.
+ * Files that run in parallel. Sampled runs take more than there are cores, because many tests wait. Full
+ * runs take fewer: their files measure recoveries in real time, and each starts many processes.
  */
 const CONCURRENCY = { sampled: 5, full: 2 };
-/** A test that takes longer fails, and so does a file of them that takes twice as long or does not end. */
+/** The limit for one test. A file fails after twice this time. */
 const TEST_MS_MAX = { sampled: 240_000, full: 5_400_000 };
-/** A file that computes for ever cannot end itself: after so long without any result the run ends it. */
+/** A file in an endless loop cannot end itself. The run ends it after this many timeouts without a result. */
 const STUCK_AFTER_TIMEOUTS = 3;
 
-/** Runs each file in a process of its own and prints one line for each. */
+/** Runs each file in its own process and prints a line for it. */
 export async function runFiles(
   files: readonly string[],
   settings: NodeJS.ProcessEnv,
 ): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
   const notes = join(folder, 'notes.jsonl');
-  // `run` hands this process's environment to the files.
+  // The files inherit the environment of this process.
   const kind = settings['HOLDFAST_TEST_FULL'] === '1' ? 'full' : 'sampled';
   const timeout = TEST_MS_MAX[kind];
   const forPreload = { HOLDFAST_TEST_NOTES: notes, HOLDFAST_TEST_FILE_MS: String(2 * timeout) };
   Object.assign(process.env, settings, forPreload);
-  // Of this run and of its files, not of a test that starts it.
+  // Set if a test started this run. The files must not take it for their own.
   delete process.env['NODE_TEST_CONTEXT'];
   const stuck = new AbortController();
   const waitMs = setTimeout(() => stuck.abort(), STUCK_AFTER_TIMEOUTS * timeout).unref();
@@ -56,7 +56,7 @@ export async function runFiles(
   return results.report;
 }
 
-/** CPU times and samples, as the test processes noted them. */
+/** Adds the CPU times and samples that the test processes wrote down. */
 async function readNotes(path: string, report: Results['report']): Promise<void> {
   const text = await readFile(path, 'utf8').catch(() => '');
   for (const line of text.split('\n').filter((each) => each !== '')) {

@@ -10,10 +10,10 @@ const ROOT = join(import.meta.dirname, '../..');
 const EVERYTHING = ['src/**/*.test.ts', 'test/**/*.test.ts'];
 const CHECK = ['src/**/*.test.ts', 'test/tidy/**/*.test.ts', 'test/contract/*memory.test.ts'];
 
-/** Files that are long as a whole: full runs have them, `npm test` does not. */
+/** Long files that only full runs include. */
 const FULL_ONLY = '**/*.full.test.ts';
 
-/** Servers that the runner starts once for all files. */
+/** Services that the runner starts once for all files. */
 const SERVERS: readonly string[] = ['postgres', 'etcd'];
 
 export interface SelectedFiles {
@@ -21,7 +21,7 @@ export interface SelectedFiles {
   /** The families of a guard run. */
   readonly families: readonly Family[];
   readonly servers: ReadonlySet<string>;
-  /** Files of families of which the run takes some. */
+  /** How many files of each sampled family are left out. */
   readonly leftOut: readonly LeftOut[];
 }
 
@@ -39,13 +39,13 @@ export function selectFiles(plan: Plan): SelectedFiles {
   const possible = [...new Set(found)]
     .filter((path) => filters.length === 0 || filters.some((filter) => isBelow(path, filter)))
     .filter((path) => !plan.without.some((name) => isAbout(path, name)));
-  // A path on the command line asks for all of its files.
+  // A path on the command line selects all of its files.
   const leftOut = isFull(plan.tier) || filters.length > 0 ? [] : leftOutOf(possible, plan.seed);
   const files = possible
     .filter((path) => !leftOut.some(({ paths }) => paths.includes(path)))
     .sort()
     .filter((_, index) => index % plan.part.of === plan.part.nth - 1);
-  // A whole run always starts them, so that a machine without one cannot look green.
+  // A whole run always starts them, so that it fails on a machine that lacks one.
   const servers = SERVERS.filter(
     (name) => filters.length === 0 || files.some((path) => mentions(path, name)),
   );
@@ -57,7 +57,7 @@ export function selectFiles(plan: Plan): SelectedFiles {
   };
 }
 
-/** Whether a tier takes every member of its families. */
+/** True if the tier runs every member of its families. */
 export function isFull(tier: Tier): boolean {
   return tier === 'all' || tier === 'guard';
 }

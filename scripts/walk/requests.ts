@@ -1,4 +1,5 @@
-// The requests that are walked through. Both ends of HTTP are in this process, so that a walk passes both.
+// The requests to walk. For HTTP, this process has both the worker and the coordinator, so that a walk
+// passes the files of both.
 
 import type { Payload, PipelineName } from '../../src/execution/names.ts';
 import { openHoldfast, openSession, pipeline } from '../../src/index.ts';
@@ -16,18 +17,18 @@ import { httpTransport } from '../../src/worker/http-transport.ts';
 import { remoteStore } from '../../src/worker/remote-store.ts';
 import type { Prepare } from './trace.ts';
 
-/** Nothing is renewed while a request is under way. */
+/** So long that no heartbeat runs during a request. */
 const TTL_MS = 600_000;
 const startMs = systemClock.wallMs();
-/** Time stands still: what is read now and then, or kept for a while, is the same in every walk. */
+/** Time does not pass, so polling and caches behave the same in every walk. */
 export const CLOCK: Clock = { wallMs: () => startMs, monotonicMs: () => 0 };
 const ORDER = 'order' as PipelineName;
 
 export interface Walked {
   readonly name: string;
-  /** What a user or a worker calls. */
+  /** The call of a user or a worker. */
   readonly call: string;
-  /** Answers how the request is made, and how to end what was opened for it. */
+  /** Returns a function that prepares the request, and one that closes everything that it needs. */
   open(store: CoordinatorStore): Promise<{ readonly prepare: Prepare; close(): Promise<void> }>;
 }
 
@@ -38,7 +39,8 @@ export const WALKED: readonly Walked[] = [
     async open(store) {
       const session = await openSession({ store, owner: 'walk', ttlMs: TTL_MS });
       const outcome = await session.acquire('report');
-      if (outcome.kind !== 'acquired') throw new Error(`It was ${outcome.kind}.`);
+      if (outcome.kind !== 'acquired')
+        throw new Error(`The lease was not acquired: ${outcome.kind}.`);
       const { lease } = outcome;
       return {
         prepare: async () => () => lease.checkpoint(Buffer.from('page 7')),
@@ -109,8 +111,8 @@ export const WALKED: readonly Walked[] = [
     async open(store) {
       const remote = await openRemote(store);
       await remote.submit();
-      const answer = await remote.claim();
-      const [claimed] = answer.kind === 'claimed' ? answer.claims : [];
+      const result = await remote.claim();
+      const [claimed] = result.kind === 'claimed' ? result.claims : [];
       if (claimed === undefined) throw new Error('Nothing was claimed.');
       const { execution, fence } = claimed;
       let { seq } = execution;

@@ -1,7 +1,8 @@
-// Which files of src/ a request passes, in the order in which it first reaches them.
+// Finds the files of src/ that a request passes, in the order in which it first reaches them.
 //
-// The request is made twice. V8's precise coverage lists the functions that the first one calls. The second is
-// made with a logpoint at the first statement of each: a breakpoint whose condition notes the file and never holds.
+// The request runs twice. In the first run, V8's precise coverage lists the functions that it calls. In
+// the second run, each of them has a logpoint at its first statement: a breakpoint whose condition
+// records the file and is always false.
 
 import { Session } from 'node:inspector/promises';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ const ROOT = pathToFileURL(join(import.meta.dirname, '../..')).href;
 const SOURCE = `${ROOT}/src/`;
 const NOTE = '__holdfastWalk';
 
-/** Brings about what the request needs; answers the request itself. */
+/** Prepares everything that the request needs, and returns the request. */
 export type Prepare = () => Promise<() => Promise<unknown>>;
 
 interface Called {
@@ -20,7 +21,7 @@ interface Called {
   readonly start: number;
 }
 
-/** The paths of the files, from `src/` on. */
+/** Returns paths that begin with `src/`. */
 export async function trace(prepare: Prepare): Promise<readonly string[]> {
   const session = new Session();
   session.connect();
@@ -47,14 +48,14 @@ async function calledBy(
   return called;
 }
 
-/** The functions that were called since this was last asked. */
+/** Returns the functions called since the last call of `take`. */
 async function take(session: Session): Promise<readonly Called[]> {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   return result.flatMap(({ url, scriptId: script, functions }) => {
     if (!url.startsWith(SOURCE)) return [];
     const file = url.slice(ROOT.length + 1);
     return functions.flatMap(({ ranges: [range] }): Called[] => {
-      // The whole file is a function too, which was called when it was loaded.
+      // Offset 0 is the file itself, which V8 counts as a function that ran when it was loaded.
       if (range === undefined || range.count === 0 || range.startOffset === 0) return [];
       return [{ script, file, start: range.startOffset }];
     });
@@ -79,7 +80,7 @@ async function passedBy(
   return [...passed];
 }
 
-/** V8 takes the first place at or after the one that is given: the function's first statement. */
+/** V8 moves the breakpoint to the next possible position: the first statement of the function. */
 async function setLogpoint(
   session: Session,
   source: string,
@@ -89,6 +90,6 @@ async function setLogpoint(
   const columnNumber = before.at(-1)?.length ?? 0;
   const location = { scriptId, lineNumber: before.length - 1, columnNumber };
   const condition = `globalThis.${NOTE}(${JSON.stringify(file)}), false`;
-  // Two functions may begin at one place; the second logpoint is refused, and not needed.
+  // If two functions begin at one position, V8 refuses the second logpoint, which is not needed.
   await session.post('Debugger.setBreakpoint', { location, condition }).catch(() => undefined);
 }

@@ -1,4 +1,4 @@
-// Walks through requests on a new store, and writes the walks as ARCHITECTURE.md has them.
+// Walks requests on a new store, and formats the walks for ARCHITECTURE.md.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,16 +14,19 @@ export interface Walk extends Pick<Walked, 'name' | 'call'> {
   readonly files: readonly string[];
 }
 
-/** On SQLite files, or where `place` says. */
-export async function walk(names: readonly string[], place?: string): Promise<readonly Walk[]> {
+/** `storeAddress` is a path or a URL. By default each walk has a new SQLite file. */
+export async function walk(
+  names: readonly string[],
+  storeAddress?: string,
+): Promise<readonly Walk[]> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-walk-'));
   const walks: Walk[] = [];
   try {
     for (const { name, call, open } of WALKED) {
       if (!names.includes(name)) continue;
-      const store = await (place === undefined
+      const store = await (storeAddress === undefined
         ? openSqliteStore({ file: join(folder, `${name}.db`), clock: CLOCK })
-        : openStore(place));
+        : openStore(storeAddress));
       const { prepare, close } = await open(store);
       walks.push({ name, call, files: await trace(prepare) });
       await close();
@@ -37,14 +40,14 @@ export async function walk(names: readonly string[], place?: string): Promise<re
 
 export const WALK_NAMES: readonly string[] = WALKED.map(({ name }) => name);
 
-/** The folder is named where it changes: `engine/` run → settling → `support/` timer. */
+/** Names a folder only where it changes: `engine/` run → settling → `support/` timer. */
 export function walkText({ name, call, files }: Walk): string {
   let folder = '';
   const stops = files.map((file) => {
-    const wasIn = folder;
+    const previous = folder;
     folder = dirname(file);
     const stop = file.slice(folder.length + 1).replace(/\.ts$/, '');
-    return folder === wasIn ? stop : `\`${folder.replace(/^src\//, '')}/\` ${stop}`;
+    return folder === previous ? stop : `\`${folder.replace(/^src\//, '')}/\` ${stop}`;
   });
   const head = `**${name}**, \`${call}\`, ${files.length} files:`;
   return wrapped(`${head} ${stops.join(' → ')}`);
@@ -62,9 +65,10 @@ function wrapped(text: string): string {
 
 const BLOCK = /(<!-- walks: npm run walk -- --write -->\n)[\s\S]*?(<!-- end of walks -->)/;
 
-/** The same document, with these walks in it. */
+/** Replaces the walks in the document. */
 export function withWalks(document: string, walks: readonly Walk[]): string {
-  if (!BLOCK.test(document)) throw new Error('ARCHITECTURE.md has no place for walks.');
+  if (!BLOCK.test(document))
+    throw new Error('ARCHITECTURE.md has no block for walks. Nothing was written.');
   const text = walks.map((each) => `\n${walkText(each)}\n`).join('');
   return document.replace(BLOCK, (_, begin: string, end: string) => `${begin}${text}\n${end}`);
 }

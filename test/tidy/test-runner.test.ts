@@ -54,13 +54,13 @@ const FAILURES: readonly RegExp[] = [
   /throws-at-load.* Error: at load/,
   /waits-at-load.*ERR_REQUIRE_ASYNC_MODULE/,
   /is-no-code.*ERR_INVALID_TYPESCRIPT_SYNTAX/s,
-  /has-no-test.* It contains no test/,
+  /has-no-test.* The suite contains no test/,
   /broken suite Error: in the suite/,
-  /skipped It was skipped/,
+  /skipped The test was skipped/,
   /hooked .*cancelled/,
   /hooks\.test\.ts Error: in a hook/,
   /late\.test\.ts .*too late/,
-  /leaves\.test\.ts .*ended before its tests did/,
+  /leaves\.test\.ts .*exited before its tests ended/,
   /empty\.test\.ts .*contains no test/,
 ];
 
