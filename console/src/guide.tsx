@@ -79,7 +79,8 @@ function Story({ demo, hasRequest }: StoryProps): ReactNode {
     return (
       <p className="guide-story about">
         {plural(workers.length, 'worker process', 'worker processes')} (
-        {workers.map(({ name, pid }) => `${name}: ${pid}`).join(', ')}) running{' '}
+        {workers.map(({ name, pid }) => `${name}: ${pid}`).join(', ')}){' '}
+        {workers.length === 1 ? 'is' : 'are'} running{' '}
         <Link to="/demo/code">src/cli/demo/restaurant.ts</Link>.{' '}
         {hasRequest
           ? 'One order is waiting for your approval.'

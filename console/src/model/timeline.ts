@@ -160,7 +160,8 @@ function stepped(builder: Builder, event: TimelineEvent, body: Body): void {
 
 function opened(builder: Builder, event: TimelineEvent, { key = String(event.seq) }: Body): void {
   const spans = builder.lane(key, 'wait', event.name ?? key);
-  const label = `${OPENS.get(event.kind)} ${event.name ?? key}`;
+  const noun = key.startsWith('children:') ? 'Children of' : OPENS.get(event.kind);
+  const label = `${noun} ${event.name ?? key}`;
   const fromMs = timeOf(event) ?? 0;
   spans.push({ fromMs, toMs: undefined, spent: 'open', label, seq: event.seq });
 }

@@ -9,7 +9,7 @@ import { itemsOf, type Page, useMay, usePages } from '../api/reads.ts';
 import { OPEN } from '../model/statuses.ts';
 import { countedText, durationText } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
-import { ExecutionLink, Fence, Status, Tags, Time } from '../parts/marks.tsx';
+import { ExecutionLink, Fence, Status, Tags, Time, useNow } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
 import { Link, type PageLocation, useLocation } from '../router.tsx';
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
     ),
   },
   { title: 'Submitted', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
-  { title: 'Duration', width: '5.5rem', isNumber: true, cell: (each) => tookText(each) },
+  { title: 'Duration', width: '5.5rem', isNumber: true, cell: (each) => <Duration {...each} /> },
   {
     title: 'Fence',
     width: '6rem',
@@ -50,8 +50,13 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
   { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => <Tags tags={tags} /> },
 ];
 
-function tookText({ submittedAt, endedAt }: ExecutionMessage): string {
-  return endedAt === undefined ? '' : durationText(Date.parse(endedAt) - Date.parse(submittedAt));
+/** The age of an open execution. */
+function Duration({ submittedAt, endedAt }: ExecutionMessage): ReactNode {
+  const now = useNow();
+  const untilMs =
+    endedAt === undefined ? Math.max(now, Date.parse(submittedAt)) : Date.parse(endedAt);
+  const text = durationText(untilMs - Date.parse(submittedAt));
+  return endedAt === undefined ? <span className="about">{text}</span> : text;
 }
 
 const NAMES = ['status', 'pipeline', 'tag', 'hold', 'attribute', 'equals'] as const;
