@@ -62,9 +62,9 @@ test('dead-letters, schedules, workers, leases and answer print tables without e
 
   const when = { every: 1000 };
   const schedules = await ask(['schedules'], {
-    items: [{ id: 's', when, nextTimes: ['t1', 't2'] }],
+    items: [{ id: 's', when, target: { pipeline: 'order' }, nextTimes: ['t1', 't2'] }],
   });
-  assert.match(schedules.out, /^id +when +nextTimes\ns +\{"every":1000\} +t1\n$/);
+  assert.match(schedules.out, /^id +when +target +nextTimes\ns +every 1000 ms +order +t1\n$/);
 
   const workers = await ask(['workers'], { items: [{ id: 'w', owner: 'o', pipelines: ['a'] }] });
   assert.match(workers.out, /^id +owner +pipelines\nw +o +a\n$/);

@@ -2,6 +2,7 @@
 
 import type { CallOptions, Page } from '../../client/client.ts';
 import { STATUSES } from '../../execution/execution.ts';
+import type { ScheduleMessage } from '../../features/schedules/messages.ts';
 import type { Address } from '../../protocol/messages/request.ts';
 import type { WorkerMessage } from '../../protocol/messages/sessions.ts';
 import {
@@ -158,7 +159,26 @@ export const schedulesCommand: CommandSpec = list({
   at: 'GET /v1/schedules',
   usage: 'holdfast schedules',
   columns: ['id', 'when', 'target', 'paused', 'nextTimes.0', 'firedAt', 'lastExecution'],
+  forPeople: { rowOf: scheduleRow },
 });
+
+/** Such as `0 9 * * 1-5 Europe/Zurich`, `every 60000 ms`, `template nightly@2`. */
+function scheduleRow(item: Row): Row {
+  const { when, target } = item as Partial<ScheduleMessage>;
+  return {
+    ...item,
+    ...(when && {
+      when: 'cron' in when ? `${when.cron} ${when.timeZone}` : `every ${when.every} ms`,
+    }),
+    ...(target && { target: targetText(target) }),
+  };
+}
+
+function targetText(target: ScheduleMessage['target']): string {
+  if ('pipeline' in target) return target.pipeline;
+  const { template, version } = target;
+  return version === undefined ? `template ${template}` : `template ${template}@${version}`;
+}
 
 export const workersCommand: CommandSpec = list({
   at: 'GET /v1/workers',
