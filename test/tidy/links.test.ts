@@ -12,6 +12,16 @@ test('every relative link in a document leads somewhere', () => {
   assert.deepEqual(linkProblems({ documents: projectFiles('**/*.md'), exists }), []);
 });
 
+test('every file that the bug list cites exists', () => {
+  const [bugs] = projectFiles('docs/bugs.md');
+  const cited = [...(bugs?.text ?? '').matchAll(/`((?:src|test|contract)\/[\w/.-]+\.\w+)`/g)];
+  assert.ok(cited.length > 100);
+  assert.deepEqual(
+    cited.flatMap(([, path = '']) => (existsSync(join(ROOT, path)) ? [] : [path])),
+    [],
+  );
+});
+
 test('the rule bites', () => {
   const guide = { path: 'docs/guide.md', text: '# Two Words\n\n## `Fence`, again\n' };
   const problemsOf = (text: string) => {
