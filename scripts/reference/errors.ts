@@ -33,7 +33,7 @@ The last line answers two questions: may you repeat the request, and who applies
 | not needed | It changes nothing: the state is already right, or work continues. |
 | no | It fails every time. The fix names another way. |
 
-| Acts | Who applies the fix |
+| Fixed by | Person or program |
 |---|---|
 | caller | The program or person that sent the request, or that holds the lease |
 | operator | The person who runs the coordinator, its store, its workers or its keys |
@@ -95,9 +95,9 @@ const RETRY: Readonly<Record<Retry, string>> = {
   no: 'no',
 };
 
-function entryText(code: string, { status, when, state, fix, retry, acts }: CodeEntry): string {
+function entryText(code: string, { status, when, state, fix, retry, fixedBy }: CodeEntry): string {
   const heading = `### \`${code}\`${status === undefined ? '' : ` (${status})`}`;
-  const who = acts.length === 0 ? 'none' : acts.join(', ');
-  const last = `Retry: **${RETRY[retry]}**. Acts: **${who}**.`;
+  const who = fixedBy.length === 0 ? 'none' : fixedBy.join(', ');
+  const last = `Retry: **${RETRY[retry]}**. Fixed by: **${who}**.`;
   return [heading, wrappedLine(`${when} ${state} ${fix}`), last].join('\n\n');
 }

@@ -11,8 +11,8 @@ export interface CodeEntry {
   readonly state: string;
   readonly fix: string;
   readonly retry: Retry;
-  /** Those who apply the fix; empty if no one must act. */
-  readonly acts: readonly Party[];
+  /** Those who apply the fix; empty if nothing is to be done. */
+  readonly fixedBy: readonly Party[];
 }
 
 /** What repeating the same request does. The error reference explains each word. */

@@ -12,7 +12,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Check the id, the project (`--project`) and which store or coordinator you use.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'execution-archived': {
     title: 'The execution was archived',
@@ -21,7 +21,7 @@ export const EXECUTION_CODES = {
     state: 'The store no longer has its rows. The archive has its documents.',
     fix: 'Read it with `holdfast archive get <id>`.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'not-running': {
     title: 'The execution is not running',
@@ -30,7 +30,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Stop this work. To write again, claim the execution again.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'claim-ended': {
     title: 'The claim has ended',
@@ -39,7 +39,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Stop this work. Another worker continues from the recorded steps.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'seq-taken': {
     title: 'The event number is taken',
@@ -48,7 +48,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Read the history again before you write.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'unread-messages': {
     title: 'The execution has unread messages',
@@ -57,7 +57,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Read the inbox, then decide again.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'key-conflict': {
     title: 'The key belongs to another submission',
@@ -66,7 +66,7 @@ export const EXECUTION_CODES = {
     state: 'Nothing was submitted.',
     fix: 'Submit the same input and options to get that execution, or use another key.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'id-taken': {
     title: 'The execution id is in use',
@@ -75,7 +75,7 @@ export const EXECUTION_CODES = {
     state: 'Nothing was submitted.',
     fix: 'Submit with a new id, or leave the id out.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'no-worker-for': {
     title: 'No live worker runs the pipeline',
@@ -84,7 +84,7 @@ export const EXECUTION_CODES = {
     state: 'Nothing was submitted.',
     fix: "Check `holdfast workers` for stuck or refused workers, start one, and submit again. To let the execution wait instead, submit with `ifNoWorker: 'wait'`.",
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'already-ended': {
     title: 'The execution has ended',
@@ -93,7 +93,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'To run it again, re-drive it: `holdfast redrive <id>`.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'deadline-passed': {
     title: 'The deadline has passed',
@@ -103,7 +103,7 @@ export const EXECUTION_CODES = {
       'The execution fails and keeps its recorded steps. The store does not keep the late signal.',
     fix: 'Re-drive the execution with `holdfast redrive <id>`, or submit with a later deadline.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'session-not-live': {
     title: "The worker's session is not alive",
@@ -112,7 +112,7 @@ export const EXECUTION_CODES = {
     state: 'The worker got no execution.',
     fix: 'Open a new session and claim with it. `openWorker` does this by itself.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'submit-refused': {
     title: 'The submission was refused',
@@ -120,7 +120,7 @@ export const EXECUTION_CODES = {
     state: 'Nothing was submitted.',
     fix: 'Look up the code in `refusal.why`: its entry has the fix.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'not-ended': {
     title: 'The execution has not ended',
@@ -129,7 +129,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Wait for its end, or cancel it first: `holdfast cancel <id>`.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'redrive-open': {
     title: 'A re-drive is under way',
@@ -138,7 +138,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Wait for the end of that execution, or cancel it first.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'redrive-impossible': {
     title: 'The execution cannot be re-driven',
@@ -147,7 +147,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'The message names the option that works: `--from <step>`, `--mode compensate`, or a new submission.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'continued-in-circle': {
     title: 'The execution continues in a circle',
@@ -156,7 +156,7 @@ export const EXECUTION_CODES = {
     state: 'The execution has no result.',
     fix: 'Read the history of the executions in the message, and submit the work again.',
     retry: 'no',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'template-conflict': {
     title: 'The template version exists',
@@ -165,7 +165,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Put the new content under the next version.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'template-unknown': {
     title: 'There is no such template',
@@ -174,7 +174,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Put the template first, or check its id, version and project.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'schedule-unknown': {
     title: 'There is no such schedule',
@@ -183,7 +183,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Check the id and the project: `holdfast schedules` lists them.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'name-reserved': {
     title: 'The name is reserved',
@@ -192,7 +192,7 @@ export const EXECUTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Use the operation of the API for this, or choose another name.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
 } as const satisfies CodeEntries;
 
@@ -204,7 +204,7 @@ export const QUESTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Check the id and the project: `holdfast answer` lists the open questions.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'answer-conflict': {
     title: 'The question has another answer',
@@ -213,7 +213,7 @@ export const QUESTION_CODES = {
     state: 'Nothing was written. The first answer stands.',
     fix: 'Read the question to see its answer.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'answer-late': {
     title: 'The answer came too late',
@@ -222,7 +222,7 @@ export const QUESTION_CODES = {
     state: 'The store keeps the answer as a late one. It changes nothing.',
     fix: 'Do nothing. Signal the execution if its code must learn of the late answer.',
     retry: 'not-needed',
-    acts: [],
+    fixedBy: [],
   },
   'link-required': {
     title: 'The question takes answers by link only',
@@ -231,7 +231,7 @@ export const QUESTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Answer with the signed link of this question.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'await-settled': {
     title: 'The question is settled',
@@ -240,7 +240,7 @@ export const QUESTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Do nothing: the execution has continued.',
     retry: 'not-needed',
-    acts: [],
+    fixedBy: [],
   },
   'link-invalid': {
     title: 'The answer link is not valid',
@@ -249,7 +249,7 @@ export const QUESTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Create a new link. Keep old signing keys in `links.signingFile` for as long as links live.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'link-expired': {
     title: 'The answer link has expired',
@@ -258,7 +258,7 @@ export const QUESTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Create a new link.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'links-off': {
     title: 'Answer links are off',
@@ -267,7 +267,7 @@ export const QUESTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Start it with `--links-signing-file <file>`, or `openServer({ links: { keys, current } })`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'question-unknown': {
     title: 'This process does not know the question',
@@ -276,7 +276,7 @@ export const QUESTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Answer in a process that runs the pipeline, or pass it: `openHoldfast({ pipelines: [order] })`.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'no-worker': {
     title: 'No worker responded in time',
@@ -285,7 +285,7 @@ export const QUESTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Check `holdfast workers`, start a worker with this pipeline and release, and try again.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'answer-too-early': {
     title: 'The question is not open yet',
@@ -294,7 +294,7 @@ export const QUESTION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Answer again when the question is open.',
     retry: 'safe',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'answer-check-failed': {
     title: 'The worker failed to check the answer',
@@ -303,7 +303,7 @@ export const QUESTION_CODES = {
     state: 'Nothing was written. The question is still open.',
     fix: 'Read the failure in the message, and fix the code that checks the answer. Then answer again.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
 } as const satisfies CodeEntries;
 
@@ -315,7 +315,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Register it with `holdfast releases register <pipeline> <release>`, or check name, pipeline and project.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'release-retired': {
     title: 'The release is retired',
@@ -324,7 +324,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Register the build under another name.',
     retry: 'no',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'release-differs': {
     title: 'The release has other content',
@@ -333,7 +333,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Register the new build under a name of its own, or deploy the registered one.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'release-in-use': {
     title: 'The release is in use',
@@ -342,7 +342,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Activate another release first: `holdfast releases activate <pipeline> <release>`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'release-pinned': {
     title: 'Executions are pinned to the release',
@@ -351,7 +351,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Wait until they end, or repin them to another release.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'release-breaks': {
     title: 'The release would break executions',
@@ -360,7 +360,7 @@ export const RELEASE_CODES = {
     state: 'The rollout did not change.',
     fix: 'Change the code, or force it: `--force --reason "…"`.',
     retry: 'after-fix',
-    acts: ['developer', 'operator'],
+    fixedBy: ['developer', 'operator'],
   },
   'force-without-reason': {
     title: 'A forced operation needs a reason',
@@ -369,7 +369,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Pass the reason: `--force --reason "…"`. The log of the rollout keeps it.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'rollout-changed': {
     title: 'The rollout has changed',
@@ -378,7 +378,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Read the rollout again, then decide.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'no-canary': {
     title: 'There is no canary',
@@ -387,7 +387,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Give a release a percentage first, or activate it by name.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'already-active': {
     title: 'The release is active',
@@ -396,7 +396,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'To remove the canary, roll back.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'nothing-before': {
     title: 'There is nothing to roll back to',
@@ -405,7 +405,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Activate a release by name.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'nothing-active': {
     title: 'No release is active',
@@ -414,7 +414,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Activate a release first.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'repin-while-running': {
     title: 'The execution is running',
@@ -423,7 +423,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Pause it with `holdfast pause <id>`, or wait until its worker lets it go.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'pinned-elsewhere': {
     title: 'The execution is pinned to another release',
@@ -432,7 +432,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Read the execution again, then decide.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'repin-breaks': {
     title: 'The release would break the execution',
@@ -441,7 +441,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Change the code, or force it: `--force --reason "…"`.',
     retry: 'after-fix',
-    acts: ['developer', 'operator'],
+    fixedBy: ['developer', 'operator'],
   },
   'repin-unchecked': {
     title: 'No worker replayed the execution',
@@ -450,7 +450,7 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Start a worker with that release, or force it: `--force --reason "…"`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'execution-went-on': {
     title: 'The execution has continued',
@@ -459,6 +459,6 @@ export const RELEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Repeat the repin. If the execution is busy, pause it first: `holdfast pause <id>`.',
     retry: 'safe',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
 } as const satisfies CodeEntries;

@@ -12,7 +12,7 @@ export const STORE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Try again. If it lasts, check the store with `holdfast doctor` and read the cause in the message.',
     retry: 'safe',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'outcome-unknown': {
     title: 'The outcome is unknown',
@@ -21,7 +21,7 @@ export const STORE_CODES = {
     state: 'The store may or may not have made the change.',
     fix: 'Repeat the same call with the same key, id or attempt: it takes effect once.',
     retry: 'same-key',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'store-corrupt': {
     title: 'The stored data is damaged',
@@ -29,7 +29,7 @@ export const STORE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Restore the store from a backup, then run `holdfast raise-epoch --store … --reason "…"`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'store-sealed': {
     title: 'The store is sealed',
@@ -38,7 +38,7 @@ export const STORE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Use the store that has the import. If you gave up the export, run `holdfast unseal --store … --reason "…"`.',
     retry: 'after-fix',
-    acts: ['caller', 'operator'],
+    fixedBy: ['caller', 'operator'],
   },
   'store-rejected': {
     title: 'The store rejected a statement',
@@ -46,7 +46,7 @@ export const STORE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Read the error of the database in the message, and correct rights or settings.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'store-unknown': {
     title: 'There is no store at this place',
@@ -54,7 +54,7 @@ export const STORE_CODES = {
     state: 'The command created no store.',
     fix: 'Pass the store that the coordinator uses: `--store`, or `HOLDFAST_STORE`.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'store-too-new': {
     title: 'A newer version wrote the SQLite file',
@@ -62,7 +62,7 @@ export const STORE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Use the newer version of Holdfast.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'schema-too-new': {
     title: 'A newer version migrated the schema',
@@ -70,7 +70,7 @@ export const STORE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Upgrade this process.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'schema-differs': {
     title: 'The schema has another migration',
@@ -78,7 +78,7 @@ export const STORE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Use the version that created the schema, or another schema (`postgres.schema`).',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'server-too-old': {
     title: 'The database server is too old',
@@ -86,7 +86,7 @@ export const STORE_CODES = {
     state: 'The process did not open the store.',
     fix: 'Upgrade the server.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'server-read-only': {
     title: 'The server is a replica',
@@ -94,7 +94,7 @@ export const STORE_CODES = {
     state: 'The process did not open the store.',
     fix: 'Pass the address of the primary, or a client that finds it.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'not-durable': {
     title: 'The server is not durable',
@@ -102,7 +102,7 @@ export const STORE_CODES = {
     state: 'The process did not open the store.',
     fix: 'Change the setting that the message names.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'transaction-over': {
     title: 'The transaction is over',
@@ -110,7 +110,7 @@ export const STORE_CODES = {
     state: 'The query did not reach the database.',
     fix: 'Await every query inside the function that you pass to `ctx.transaction`.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'driver-missing': {
     title: 'A package is missing',
@@ -118,7 +118,7 @@ export const STORE_CODES = {
     state: 'The process opened nothing.',
     fix: 'Install the package beside `holdfast`: `npm install <package>`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'listen-failed': {
     title: 'The address cannot be listened on',
@@ -126,7 +126,7 @@ export const STORE_CODES = {
     state: 'The coordinator did not start.',
     fix: 'Choose another address with `--port`, `--admin` or `--grpc`. Port 0 takes a free one.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'assertion-failed': {
     title: 'An internal check failed',
@@ -134,7 +134,7 @@ export const STORE_CODES = {
     state: 'The operation stopped before it wrote, or the store rolled its transaction back.',
     fix: 'Report the message and the stack to the authors of Holdfast.',
     retry: 'no',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
 } as const satisfies CodeEntries;
 
@@ -145,7 +145,7 @@ export const VALUE_CODES = {
     state: 'The store rolled the transaction back.',
     fix: 'Return less, such as an id.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'codec-missing': {
     title: 'The codec is missing',
@@ -154,7 +154,7 @@ export const VALUE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Open Holdfast with the same `codec` and its keys.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'codec-key-missing': {
     title: 'The key of the value is missing',
@@ -162,7 +162,7 @@ export const VALUE_CODES = {
     state: 'The execution stays blocked until a worker has the key.',
     fix: 'Add the key to `aesCodec({ keys })` after the current one, then resume the execution.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'codec-refused': {
     title: 'The value cannot be decoded',
@@ -170,7 +170,7 @@ export const VALUE_CODES = {
     state: 'The worker blocks the execution.',
     fix: 'Find out who changed the store, or upgrade this process. Then resume the execution.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'codec-broken': {
     title: 'The codec returned a wrong result',
@@ -178,7 +178,7 @@ export const VALUE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Correct the codec.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'codec-required': {
     title: 'The value was stored without the codec',
@@ -186,7 +186,7 @@ export const VALUE_CODES = {
     state: 'The worker blocks the execution.',
     fix: 'Submit, signal and answer from processes that have the codec, or open this one without `required`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'archive-unavailable': {
     title: 'The archive is unavailable',
@@ -195,7 +195,7 @@ export const VALUE_CODES = {
     state: 'Executions stay in the store until the archive has them.',
     fix: 'Check the folder, or URL, credentials, bucket and quota. The coordinator tries again.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'archive-refused': {
     title: 'The archive refused a document',
@@ -203,7 +203,7 @@ export const VALUE_CODES = {
     state: 'The execution stays in the store.',
     fix: 'Read the response of the storage in the message, and correct its cause. The coordinator tries again.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'archive-missing': {
     title: 'This process has no archive',
@@ -212,7 +212,7 @@ export const VALUE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Set `archive.folder` or `archive.url` for the coordinator, or `openHoldfast({ retention: { archive } })`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'archive-damaged': {
     title: 'Archived documents are damaged',
@@ -221,7 +221,7 @@ export const VALUE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Run `holdfast archive verify <id>`, and restore the documents from a copy of the archive.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'archive-not-written': {
     title: 'An execution was not archived',
@@ -229,7 +229,7 @@ export const VALUE_CODES = {
     state: 'The execution stays in the store.',
     fix: 'Read the cause. The coordinator tries again.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
 } as const satisfies CodeEntries;
 
@@ -240,7 +240,7 @@ export const EXPORT_CODES = {
     state: 'Nothing was imported.',
     fix: 'Import into a new file, database or schema.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'not-sealed': {
     title: 'The store is not sealed',
@@ -248,7 +248,7 @@ export const EXPORT_CODES = {
     state: NOT_WRITTEN,
     fix: 'If you only unsealed, do nothing. If an export ran, discard its file and export again.',
     retry: 'not-needed',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'export-damaged': {
     title: 'The export is damaged',
@@ -256,7 +256,7 @@ export const EXPORT_CODES = {
     state: 'Nothing was imported.',
     fix: 'Export again: the sealed store still has everything.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'export-invalid': {
     title: 'The file is not an export',
@@ -264,7 +264,7 @@ export const EXPORT_CODES = {
     state: 'Nothing was imported.',
     fix: 'Pass the file that `holdfast export` wrote.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'export-format': {
     title: 'The export has another format',
@@ -272,7 +272,7 @@ export const EXPORT_CODES = {
     state: 'Nothing was imported.',
     fix: 'Export and import with the same version.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'export-too-new': {
     title: 'A newer version wrote the export',
@@ -280,7 +280,7 @@ export const EXPORT_CODES = {
     state: 'Nothing was imported.',
     fix: 'Import with the version that wrote the export.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
 } as const satisfies CodeEntries;
 
@@ -291,7 +291,7 @@ export const COMMAND_CODES = {
     state: 'Nothing was done.',
     fix: 'The message names the word and the usage. Run `holdfast help <command>`.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'file-unusable': {
     title: 'A file cannot be read or written',
@@ -299,7 +299,7 @@ export const COMMAND_CODES = {
     state: 'Nothing was done.',
     fix: 'Check the path and its permissions.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'coordinator-unreachable': {
     title: 'No coordinator responds',
@@ -307,7 +307,7 @@ export const COMMAND_CODES = {
     state: 'Nothing was done.',
     fix: 'Start one with `holdfast dev` or `holdfast serve`, or pass its address: `--url`, or `HOLDFAST_URL`.',
     retry: 'after-fix',
-    acts: ['caller', 'operator'],
+    fixedBy: ['caller', 'operator'],
   },
   'no-coordinator': {
     title: 'The server is not a coordinator',
@@ -315,7 +315,7 @@ export const COMMAND_CODES = {
     state: 'The request may or may not have had its effect.',
     fix: 'Check the URL, and the proxy in front of the coordinator.',
     retry: 'check-first',
-    acts: ['caller', 'operator'],
+    fixedBy: ['caller', 'operator'],
   },
   'not-packed': {
     title: 'The checkout cannot be packed',
@@ -323,6 +323,6 @@ export const COMMAND_CODES = {
     state: 'Nothing was written to the new folder.',
     fix: 'Read the output of `npm pack` in the message.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
 } as const satisfies CodeEntries;

@@ -12,7 +12,7 @@ export const SESSION_CODES = {
     state: 'No session was opened.',
     fix: 'Open the session with a new id, or leave the id out.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'session-unknown': {
     title: 'The store does not know the session',
@@ -21,7 +21,7 @@ export const SESSION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Check which store or coordinator you use, then open a new session.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'session-not-yours': {
     title: 'The session belongs to another owner',
@@ -30,7 +30,7 @@ export const SESSION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Use the session that this process opened.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'session-lapsed': {
     title: 'The session has lapsed',
@@ -39,7 +39,7 @@ export const SESSION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Send a heartbeat. When the store accepts it, the session rejoins the same term. Then write again.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'session-expired': {
     title: 'The session has expired',
@@ -48,7 +48,7 @@ export const SESSION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Stop the work of the session, open a new one, and acquire the leases again.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'session-ended': {
     title: 'The session has ended',
@@ -57,7 +57,7 @@ export const SESSION_CODES = {
     state: NOT_WRITTEN,
     fix: 'Stop the work of the session, open a new one, and acquire the leases again.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'session-too-deep': {
     title: 'Too many sessions are nested',
@@ -66,7 +66,7 @@ export const SESSION_CODES = {
     state: 'No session was opened.',
     fix: 'Open the session under an ancestor nearer the root.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'would-shorten': {
     title: 'The heartbeat would shorten the session',
@@ -75,7 +75,7 @@ export const SESSION_CODES = {
     state: 'The session keeps the time it has.',
     fix: 'Send the heartbeat with a longer ttl, or later.',
     retry: 'not-needed',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'session-refused': {
     title: 'The session was refused',
@@ -83,7 +83,7 @@ export const SESSION_CODES = {
     state: 'No session was opened.',
     fix: 'Look up the code in `refusal.why`: its entry has the fix.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'session-over': {
     title: 'The session is over',
@@ -91,7 +91,7 @@ export const SESSION_CODES = {
     state: 'Recorded steps stay. Another worker continues the executions.',
     fix: 'A worker opens a new session by itself. If this repeats, check for pauses and for a slow store, or raise `ttlMs`.',
     retry: 'automatic',
-    acts: [],
+    fixedBy: [],
   },
   'no-leases': {
     title: 'The session cannot acquire leases',
@@ -99,7 +99,7 @@ export const SESSION_CODES = {
     state: 'No lease was granted.',
     fix: 'Open a session of your own with `openSession` on a store.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
 } as const satisfies CodeEntries;
 
@@ -111,7 +111,7 @@ export const LEASE_CODES = {
     state: 'No lease was granted.',
     fix: 'Acquire with `wait: true`, or ask the holder to drain. `holdfast leases` shows the holder.',
     retry: 'safe',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   retired: {
     title: 'The key is retired',
@@ -120,7 +120,7 @@ export const LEASE_CODES = {
     state: 'No lease was granted.',
     fix: 'If the work is due again, acquire with `reopen: true`.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   reserved: {
     title: 'The key is reserved for a successor',
@@ -129,7 +129,7 @@ export const LEASE_CODES = {
     state: 'No lease was granted.',
     fix: 'Try again after the reservation (`policy.reservationMs`), or acquire with `wait: true`.',
     retry: 'safe',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'attempt-used': {
     title: 'The attempt was used before',
@@ -138,7 +138,7 @@ export const LEASE_CODES = {
     state: 'No lease was granted.',
     fix: 'Acquire with a new attempt id.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   damped: {
     title: 'The owner lost the key too often',
@@ -147,7 +147,7 @@ export const LEASE_CODES = {
     state: 'No lease was granted.',
     fix: 'Look for long pauses of the process, or raise `ttlMs`. The penalty ends by itself.',
     retry: 'safe',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'behind-others': {
     title: 'Others wait for the key',
@@ -156,7 +156,7 @@ export const LEASE_CODES = {
     state: 'No lease was granted.',
     fix: 'Acquire with `wait: true` to join the queue.',
     retry: 'safe',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'reclaim-paused': {
     title: 'Takeovers are paused',
@@ -165,7 +165,7 @@ export const LEASE_CODES = {
     state: 'No lease was granted. The silent holder keeps the key.',
     fix: 'Check the network and the store. The pause ends by itself.',
     retry: 'safe',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   halted: {
     title: 'Grants are halted',
@@ -174,7 +174,7 @@ export const LEASE_CODES = {
     state: 'The store grants no lease and no claim until an operator raises the epoch.',
     fix: 'Find out which copy is the right one. On the right one run `holdfast raise-epoch --store … --reason "…"`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'key-unknown': {
     title: 'The key is not known',
@@ -183,7 +183,7 @@ export const LEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Check the key or id, the project, and which store or coordinator you use.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   superseded: {
     title: 'A newer fence exists',
@@ -192,7 +192,7 @@ export const LEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Stop this work. The successor continues from the last checkpoint or the recorded steps.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'fence-ahead': {
     title: 'The store never issued this fence',
@@ -201,7 +201,7 @@ export const LEASE_CODES = {
     state: 'Nothing was written. The store halts all grants and claims.',
     fix: 'Find out which copy is the right one. On the right one run `holdfast raise-epoch --store … --reason "…"`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'not-yours': {
     title: 'Another session holds the lease',
@@ -210,7 +210,7 @@ export const LEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Write with the session that acquired the lease.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   lapsed: {
     title: 'The lease has lapsed',
@@ -219,7 +219,7 @@ export const LEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Call `rejoin()`, and write after it succeeds.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   expired: {
     title: 'The lease has expired',
@@ -228,7 +228,7 @@ export const LEASE_CODES = {
     state: 'Nothing was written. The last accepted checkpoint stays.',
     fix: 'Stop this work and acquire again. Redo the work since the last checkpoint.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   ended: {
     title: 'The term has ended',
@@ -237,7 +237,7 @@ export const LEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Acquire the lease again to continue.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'lease-not-held': {
     title: 'The lease is not held',
@@ -245,7 +245,7 @@ export const LEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Stop this work. Read `by` of the error, which names the reason. The message names the next call.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'seq-superseded': {
     title: 'A later checkpoint is stored',
@@ -254,7 +254,7 @@ export const LEASE_CODES = {
     state: 'The store drops this checkpoint and keeps the later one.',
     fix: 'Do nothing: the stored checkpoint is newer.',
     retry: 'not-needed',
-    acts: [],
+    fixedBy: [],
   },
   'seq-conflict': {
     title: 'The checkpoint number is taken',
@@ -263,7 +263,7 @@ export const LEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Use the next sequence number.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'checkpoint-too-large': {
     title: 'The checkpoint is too large',
@@ -272,7 +272,7 @@ export const LEASE_CODES = {
     state: 'Nothing was written. The last accepted checkpoint stays.',
     fix: 'Store the data elsewhere and checkpoint a reference, or raise `policy.checkpointBytesMax`.',
     retry: 'after-fix',
-    acts: ['caller', 'operator'],
+    fixedBy: ['caller', 'operator'],
   },
   'intent-open': {
     title: 'The effect may have happened',
@@ -281,7 +281,7 @@ export const LEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Find out whether the effect happened, and settle the intent. Then begin it again if the effect is missing.',
     retry: 'check-first',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'intents-full': {
     title: 'Too many intents are open',
@@ -290,7 +290,7 @@ export const LEASE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Settle some of the open intents first.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'already-draining': {
     title: 'The lease is draining',
@@ -299,6 +299,6 @@ export const LEASE_CODES = {
     state: 'The earlier deadline stays.',
     fix: 'Wait for the deadline, or revoke the lease.',
     retry: 'not-needed',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
 } as const satisfies CodeEntries;

@@ -12,7 +12,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Correct the value that the message names.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'payload-too-large': {
     title: 'The payload is too large',
@@ -21,7 +21,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Store large data elsewhere and pass a reference. Continue a long execution with `ctx.continueAsNew`. Otherwise raise the limit that the message names.',
     retry: 'after-fix',
-    acts: ['caller', 'operator'],
+    fixedBy: ['caller', 'operator'],
   },
   'type-unknown': {
     title: 'The content type is not supported',
@@ -30,7 +30,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Send `content-type: application/json`.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'not-found': {
     title: 'Not found',
@@ -39,7 +39,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Check the id and the project (`--project`, header `holdfast-project`).',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'route-unknown': {
     title: 'There is no such route',
@@ -48,7 +48,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Check the URL. Use the same version for client and coordinator.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'over-rate': {
     title: 'Too many requests',
@@ -57,7 +57,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Wait for the seconds in the `retry-after` header. If the traffic is legitimate, an operator raises the limit of the coordinator.',
     retry: 'safe',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'too-many-open': {
     title: 'Too many requests are open',
@@ -66,7 +66,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Try again later or without `waitMs`, or close streams. An operator can raise `limits.openMax`.',
     retry: 'safe',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'over-quota': {
     title: 'The project is over its quota',
@@ -75,7 +75,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Remove some, or raise the quota: `holdfast projects put <project> --quota executions=<number>`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'caller-gone': {
     title: 'The caller closed the connection',
@@ -84,7 +84,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Do nothing. If the code repeats, raise the timeout of the client.',
     retry: 'safe',
-    acts: [],
+    fixedBy: [],
   },
   'not-ready': {
     title: 'The coordinator is not ready',
@@ -93,7 +93,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Send requests to another coordinator. If it stays unready, check the store with `holdfast doctor`.',
     retry: 'safe',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'metrics-off': {
     title: 'Metrics are off',
@@ -102,7 +102,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Install it beside `holdfast`: `npm install prom-client`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'console-missing': {
     title: 'The console is not built',
@@ -111,7 +111,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Build it: `npm run console`.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'docs-missing': {
     title: 'The documentation is not built',
@@ -129,7 +129,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Start `holdfast dev` without a module.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'demo-busy': {
     title: 'A scene of the demo is playing',
@@ -138,7 +138,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Wait until the scene ends, then start yours.',
     retry: 'safe',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   fault: {
     title: 'An unexpected error occurred',
@@ -147,7 +147,7 @@ export const REQUEST_CODES = {
     state: 'The request may or may not have had its effect.',
     fix: 'Read the log of the coordinator at that time. Repeat the request only if it has an idempotency key.',
     retry: 'same-key',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
 } as const satisfies CodeEntries;
 
@@ -159,7 +159,7 @@ export const ACCESS_CODES = {
     state: NOT_WRITTEN,
     fix: 'Send `Authorization: Bearer hf_…`. The command line reads `HOLDFAST_KEY`; `openWorker` and `HoldfastClient` take `key`.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'role-missing': {
     title: 'The key lacks a role',
@@ -168,7 +168,7 @@ export const ACCESS_CODES = {
     state: NOT_WRITTEN,
     fix: 'Use a key with that role: `holdfast keys create <name> --roles …`.',
     retry: 'after-fix',
-    acts: ['caller', 'operator'],
+    fixedBy: ['caller', 'operator'],
   },
   'project-denied': {
     title: 'The key is for another project',
@@ -177,7 +177,7 @@ export const ACCESS_CODES = {
     state: NOT_WRITTEN,
     fix: 'Use a key of that project, or a key for all projects.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'project-unknown': {
     title: 'There is no such project',
@@ -186,7 +186,7 @@ export const ACCESS_CODES = {
     state: NOT_WRITTEN,
     fix: 'Name the project (`--project`, `HOLDFAST_PROJECT`), or create it: `holdfast projects put <name>`.',
     retry: 'after-fix',
-    acts: ['caller', 'operator'],
+    fixedBy: ['caller', 'operator'],
   },
   'foreign-host': {
     title: 'Only requests to localhost are allowed',
@@ -195,7 +195,7 @@ export const ACCESS_CODES = {
     state: NOT_WRITTEN,
     fix: 'Use `http://127.0.0.1:<port>`, or start the coordinator with `--auth keys`.',
     retry: 'after-fix',
-    acts: ['caller', 'operator'],
+    fixedBy: ['caller', 'operator'],
   },
   'foreign-page': {
     title: 'The request came from a foreign page',
@@ -204,7 +204,7 @@ export const ACCESS_CODES = {
     state: NOT_WRITTEN,
     fix: 'Send the key as `Authorization: Bearer hf_…` instead.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'admin-off': {
     title: 'Admin routes are disabled',
@@ -213,7 +213,7 @@ export const ACCESS_CODES = {
     state: NOT_WRITTEN,
     fix: 'Start the coordinator with `--admin main`, or `--admin 127.0.0.1:7434` for a separate listener.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'admin-elsewhere': {
     title: 'Admin routes are on another listener',
@@ -222,7 +222,7 @@ export const ACCESS_CODES = {
     state: NOT_WRITTEN,
     fix: 'Use that address: the coordinator logs it at its start as `adminUrl`. Pass it as `--url`.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'key-taken': {
     title: 'The key id is in use',
@@ -231,7 +231,7 @@ export const ACCESS_CODES = {
     state: NOT_WRITTEN,
     fix: 'Create the key again: it gets another id.',
     retry: 'after-fix',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'key-ended': {
     title: 'The access key has ended',
@@ -240,7 +240,7 @@ export const ACCESS_CODES = {
     state: NOT_WRITTEN,
     fix: 'Repeat the operation with another key of role `admin`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'not-first': {
     title: 'The store has keys already',
@@ -249,7 +249,7 @@ export const ACCESS_CODES = {
     state: NOT_WRITTEN,
     fix: 'Use the first key, which the other coordinator printed at its start.',
     retry: 'no',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
 } as const satisfies CodeEntries;
 
@@ -261,7 +261,7 @@ export const GUARD_CODES = {
     state: 'The handler did not run.',
     fix: 'Send requests with `fencedFetch(lease)`, or set the headers that `fenceHeaders(lease)` returns.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'fence-malformed': {
     title: 'The fence headers are not valid',
@@ -270,7 +270,7 @@ export const GUARD_CODES = {
     state: 'The handler did not run.',
     fix: 'Set the headers that `fenceHeaders(lease)` returns.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'wrong-resource': {
     title: 'The fence is for another resource',
@@ -279,7 +279,7 @@ export const GUARD_CODES = {
     state: 'The handler did not run.',
     fix: 'Send the fence of the lease on this resource.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'stale-fence': {
     title: 'A newer holder owns the resource',
@@ -288,7 +288,7 @@ export const GUARD_CODES = {
     state: NOT_WRITTEN,
     fix: 'Stop this work. Acquire the lease again to continue it.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'fence-busy': {
     title: 'Requests of an earlier holder are under way',
@@ -297,7 +297,7 @@ export const GUARD_CODES = {
     state: 'The handler did not run. The earlier holder cannot start new requests.',
     fix: 'Try again after the second in the `retry-after` header.',
     retry: 'safe',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'permit-lost': {
     title: 'A later holder may have entered',
@@ -306,6 +306,6 @@ export const GUARD_CODES = {
     state: 'The request may have had its effect. A later holder may have acted at the same time.',
     fix: 'Find out which effects happened before you continue.',
     retry: 'check-first',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
 } as const satisfies CodeEntries;

@@ -13,7 +13,7 @@ export const PROTOCOL_CODES = {
     state: 'Nothing was done.',
     fix: 'Upgrade the older of the two.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'kind-unknown': {
     title: 'There is no such message',
@@ -22,7 +22,7 @@ export const PROTOCOL_CODES = {
     state: 'Nothing was done.',
     fix: 'Correct the kind. The message suggests the nearest one.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'control-unknown': {
     title: 'The envelope has an unknown field',
@@ -31,7 +31,7 @@ export const PROTOCOL_CODES = {
     state: 'Nothing was done.',
     fix: 'Remove the field, or upgrade the coordinator.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'signature-expired': {
     title: 'The signature of the message has expired',
@@ -40,7 +40,7 @@ export const PROTOCOL_CODES = {
     state: 'Nothing was done.',
     fix: 'Send the message again. If it repeats, compare the clocks, and check how long messages wait in the queue.',
     retry: 'safe',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'pipeline-unknown': {
     title: 'No worker has announced the pipeline',
@@ -48,7 +48,7 @@ export const PROTOCOL_CODES = {
     state: 'The store has the execution, which waits for a worker.',
     fix: 'Check the name of the pipeline, or start a worker that runs it.',
     retry: 'not-needed',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'not-remote': {
     title: 'A remote worker cannot do this',
@@ -56,7 +56,7 @@ export const PROTOCOL_CODES = {
     state: NOT_WRITTEN,
     fix: 'Run the pipeline embedded (`openHoldfast`). For a push handler, pass `coordinator: { url, key }`.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'queue-unavailable': {
     title: 'The queue cannot be read',
@@ -64,7 +64,7 @@ export const PROTOCOL_CODES = {
     state: 'Messages stay in the queue.',
     fix: 'Check the URL of the queue, region and credentials. The coordinator tries again.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'message-not-handled': {
     title: 'A queued message was not handled',
@@ -72,7 +72,7 @@ export const PROTOCOL_CODES = {
     state: 'The message stays in the queue, and SQS delivers it again.',
     fix: 'Read the cause. SQS moves a message to its dead-letter queue after repeated failures.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'push-not-there': {
     title: 'A push endpoint does not respond',
@@ -80,7 +80,7 @@ export const PROTOCOL_CODES = {
     state: 'The coordinator claims nothing for this endpoint.',
     fix: 'Check that the endpoint runs, that its URL is right, and that both sides have the same signing key.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'push-not-claimed': {
     title: 'Nothing could be claimed for a push endpoint',
@@ -88,7 +88,7 @@ export const PROTOCOL_CODES = {
     state: NOT_WRITTEN,
     fix: 'Check the store. The coordinator tries again.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'push-not-settled': {
     title: 'A push call was not settled',
@@ -97,7 +97,7 @@ export const PROTOCOL_CODES = {
       'Recorded steps stay. The coordinator gives the execution back, and a worker or endpoint claims it again.',
     fix: 'Read the cause in the log line, and check the store.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'push-unknown': {
     title: 'The result of a push call is unknown',
@@ -106,7 +106,7 @@ export const PROTOCOL_CODES = {
       'Steps that the endpoint ran may have had their effect. The coordinator calls the endpoint again.',
     fix: 'Check the endpoint and its `timeoutMs`. Pass `coordinator` to the handler, so that it records each step at once.',
     retry: 'automatic',
-    acts: ['developer', 'operator'],
+    fixedBy: ['developer', 'operator'],
   },
   'push-release-refused': {
     title: 'The release of a push endpoint was refused',
@@ -114,7 +114,7 @@ export const PROTOCOL_CODES = {
     state: 'The endpoint gets no pinned executions.',
     fix: 'Register the release, or deploy the registered build.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'push-keys-shared': {
     title: 'Push endpoints of several projects share keys',
@@ -122,7 +122,7 @@ export const PROTOCOL_CODES = {
     state: 'Calls work. A holder of the keys can forge calls for the other projects.',
     fix: 'Give each project keys of its own: `signingFile` of each endpoint.',
     retry: 'not-needed',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
 } as const satisfies CodeEntries;
 
@@ -133,7 +133,7 @@ export const ENGINE_CODES = {
     state: 'Recorded steps stay. This worker can write nothing more for the execution.',
     fix: 'Do nothing: another worker continues. If it repeats, look for long pauses of the process, or raise `ttlMs`.',
     retry: 'automatic',
-    acts: [],
+    fixedBy: [],
   },
   'claim-not-held': {
     title: 'The claim has too little time left',
@@ -141,7 +141,7 @@ export const ENGINE_CODES = {
     state: 'The step stops before its effect.',
     fix: 'Let the error pass: the owner of the execution tries the step again. Ask for a smaller margin if effects are short.',
     retry: 'automatic',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'history-differs': {
     title: 'The history has another event',
@@ -149,7 +149,7 @@ export const ENGINE_CODES = {
     state: 'This worker recorded nothing more, and it blocks the execution.',
     fix: 'Find out which program wrote. Then resume the execution: `holdfast resume <id>`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'dry-replay': {
     title: 'A replay was about to write',
@@ -157,7 +157,7 @@ export const ENGINE_CODES = {
     state: NOT_WRITTEN,
     fix: 'Do nothing: the preflight reports where the code continued.',
     retry: 'not-needed',
-    acts: [],
+    fixedBy: [],
   },
   'worker-stopping': {
     title: 'The worker is stopping',
@@ -165,7 +165,7 @@ export const ENGINE_CODES = {
     state: 'Recorded steps stay. The worker gives the execution back.',
     fix: 'Do nothing: another worker continues. Raise `stopGraceMs` if steps need longer.',
     retry: 'automatic',
-    acts: [],
+    fixedBy: [],
   },
   'worker-waiting': {
     title: 'The coordinator does not respond yet',
@@ -173,7 +173,7 @@ export const ENGINE_CODES = {
     state: 'The worker waits and tries again.',
     fix: 'Start the coordinator, or check the `url` of `openWorker`. Set `connectMs` to bound the wait.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'not-claimed': {
     title: 'The worker could not claim',
@@ -181,7 +181,7 @@ export const ENGINE_CODES = {
     state: TRIED_AGAIN,
     fix: 'Check the store or the coordinator.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'not-announced': {
     title: 'The worker could not be announced',
@@ -189,7 +189,7 @@ export const ENGINE_CODES = {
     state: 'The worker still claims; `holdfast workers` may not show it.',
     fix: 'Check the store or the coordinator.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'worker-refused': {
     title: 'The release of this worker was refused',
@@ -197,7 +197,7 @@ export const ENGINE_CODES = {
     state: 'The worker gets no pinned executions.',
     fix: 'Register the release with `holdfast releases register`, or deploy the registered build.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'session-not-ended': {
     title: 'The session of the worker was not ended',
@@ -205,7 +205,7 @@ export const ENGINE_CODES = {
     state: 'The session lapses by itself; other workers take over after its ttl.',
     fix: 'Do nothing.',
     retry: 'automatic',
-    acts: [],
+    fixedBy: [],
   },
   'not-run': {
     title: 'An execution could not be run',
@@ -213,7 +213,7 @@ export const ENGINE_CODES = {
     state: 'The worker blocks the execution. Its recorded steps stay.',
     fix: 'Report the stack, then resume the execution: `holdfast resume <id>`.',
     retry: 'after-fix',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'listener-threw': {
     title: 'A listener of a signal threw',
@@ -221,7 +221,7 @@ export const ENGINE_CODES = {
     state: 'The execution continues.',
     fix: 'Catch errors in the listener.',
     retry: 'not-needed',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'schedules-not-read': {
     title: 'Due schedules could not be read',
@@ -229,7 +229,7 @@ export const ENGINE_CODES = {
     state: 'No schedule submitted an execution. The worker tries again.',
     fix: 'Check the store.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'schedule-not-fired': {
     title: 'A schedule could not be fired',
@@ -238,7 +238,7 @@ export const ENGINE_CODES = {
       'The schedule submitted nothing for this time. If its plan or input is wrong, it skips this time. Otherwise a worker tries again.',
     fix: 'Read the cause. Correct the template or the input of the schedule.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'awaits-not-read': {
     title: 'Due questions could not be read',
@@ -246,7 +246,7 @@ export const ENGINE_CODES = {
     state: 'The questions stay open; the worker tries again.',
     fix: 'Check the store.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'store-not-checked': {
     title: 'The invariant check failed',
@@ -254,7 +254,7 @@ export const ENGINE_CODES = {
     state: 'The worker repaired nothing, and tries again.',
     fix: 'Check the store.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'not-cleaned-up': {
     title: 'Ended executions could not be removed',
@@ -262,7 +262,7 @@ export const ENGINE_CODES = {
     state: 'They stay in the store; the coordinator tries again.',
     fix: 'Check the archive and the store.',
     retry: 'automatic',
-    acts: ['operator'],
+    fixedBy: ['operator'],
   },
   'module-not-loaded': {
     title: 'The module could not be loaded',
@@ -270,7 +270,7 @@ export const ENGINE_CODES = {
     state: 'The old code keeps running.',
     fix: 'Correct the code and save it: `holdfast dev` then loads it.',
     retry: 'automatic',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'demo-failed': {
     title: 'The demo failed',
@@ -278,7 +278,7 @@ export const ENGINE_CODES = {
     state: 'The coordinator keeps running.',
     fix: 'Restart `holdfast dev`.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
 } as const satisfies CodeEntries;
 
@@ -290,7 +290,7 @@ export const FAILURE_CODES = {
       'The history keeps the failed attempt. The worker tries again while the step has attempts left.',
     fix: 'Throw an `Error` or a `StepError`.',
     retry: 'automatic',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'step-error': {
     title: 'A step threw a StepError',
@@ -299,7 +299,7 @@ export const FAILURE_CODES = {
       'The history keeps the failed attempt. The category of the error decides whether the worker tries again.',
     fix: 'Pass `code` to `StepError`, so that you can distinguish its failures.',
     retry: 'automatic',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'step-failed': {
     title: 'A step failed for good',
@@ -307,7 +307,7 @@ export const FAILURE_CODES = {
     state: 'The history keeps the failure.',
     fix: 'Catch it in the pipeline, or let the execution fail and re-drive it.',
     retry: 'no',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'step-timed-out': {
     title: 'A step took too long',
@@ -316,7 +316,7 @@ export const FAILURE_CODES = {
       'The history keeps the failed attempt, which may still have its effect. The worker tries again while the step has attempts left.',
     fix: 'Raise `timeoutMs`, or honour the `signal` of the step. Use `idempotencyKey` for effects.',
     retry: 'automatic',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'child-failed': {
     title: 'A child execution did not complete',
@@ -324,7 +324,7 @@ export const FAILURE_CODES = {
     state: 'The history keeps the end of the child.',
     fix: 'Catch `ChildFailed`, or re-drive the child.',
     retry: 'no',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'execution-failed': {
     title: 'The execution did not complete',
@@ -332,7 +332,7 @@ export const FAILURE_CODES = {
     state: 'The execution has ended, with all its recorded steps.',
     fix: 'Read the failure, and remove its cause. Then re-drive the execution with `holdfast redrive <id>`.',
     retry: 'no',
-    acts: ['caller'],
+    fixedBy: ['caller'],
   },
   'execution-cancelled': {
     title: 'The execution was cancelled',
@@ -340,7 +340,7 @@ export const FAILURE_CODES = {
     state: 'Later calls of `ctx` throw this error. Registered compensations run.',
     fix: 'Clean up without calls of `ctx`, then let the error pass.',
     retry: 'no',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   poison: {
     title: 'The execution kills its workers',
@@ -348,7 +348,7 @@ export const FAILURE_CODES = {
     state: 'The execution ends as quarantined, with a dead letter.',
     fix: 'Find out why it crashes its worker, deploy a fix, and re-drive it.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'compensation-missing': {
     title: 'A compensation is missing',
@@ -356,7 +356,7 @@ export const FAILURE_CODES = {
     state: 'The execution ends as quarantined. Compensations that ran stay done.',
     fix: 'Deploy code that has the compensation, and run `holdfast redrive <id> --mode compensate`.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'compensation-failed': {
     title: 'A compensation failed',
@@ -364,6 +364,6 @@ export const FAILURE_CODES = {
     state: 'The execution ends as quarantined. Compensations that ran stay done.',
     fix: 'Fix the cause, and run `holdfast redrive <id> --mode compensate`, or skip the compensation.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
 } as const satisfies CodeEntries;
