@@ -74,7 +74,7 @@ export async function grpcTransport(given: GrpcTransportOptions): Promise<Transp
     'grpc.max_send_message_length': -1,
   });
   const parts = { driver, client, metadata: metadataOf(driver, options), bytesMax, address };
-  return options.mode === 'unary' ? unary(parts) : new Conversation(parts);
+  return options.mode === 'unary' ? unary(parts) : new StreamTransport(parts);
 }
 
 interface Parts {
@@ -86,7 +86,7 @@ interface Parts {
 }
 
 function unary({ driver, client, metadata, bytesMax }: Parts): Transport {
-  const { path, requestSerialize, responseDeserialize } = WORK_SERVICE.Ask;
+  const { path, requestSerialize, responseDeserialize } = WORK_SERVICE.Call;
   return {
     name: 'gRPC, unary',
     request: <Result>(message: TransportRequest) =>
@@ -119,7 +119,7 @@ function unary({ driver, client, metadata, bytesMax }: Parts): Transport {
 
 type Stream = ClientDuplexStream<object, Frame>;
 
-class Conversation implements Transport {
+class StreamTransport implements Transport {
   readonly name = 'gRPC';
   readonly #parts: Parts;
   readonly #pending: Pending = new Pending(systemTimers);
@@ -156,7 +156,7 @@ class Conversation implements Transport {
     if (this.#isClosed)
       throw new StoreUnavailable('This transport is closed. Nothing was sent. Open another one.');
     if (this.#stream !== undefined) return this.#stream;
-    const { path, requestSerialize, responseDeserialize } = WORK_SERVICE.Converse;
+    const { path, requestSerialize, responseDeserialize } = WORK_SERVICE.Stream;
     const { client, metadata } = this.#parts;
     const stream = client.makeBidiStreamRequest<object, Frame>(
       path,

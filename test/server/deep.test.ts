@@ -151,16 +151,16 @@ test('gRPC refuses deep nesting too', async () => {
     const request = { v: WORK_VERSION, id: 'one', kind: 'claimExecutions', body: deep };
     const { problem } = await new Promise<ReplyEnvelope>((resolve, reject) => {
       client.makeUnaryRequest(
-        WORK_SERVICE.Ask.path,
+        WORK_SERVICE.Call.path,
         ({ body, ...rest }: typeof request) =>
           // A text here is already JSON.
           Buffer.concat([
-            WORK_SERVICE.Ask.requestSerialize(rest as never),
+            WORK_SERVICE.Call.requestSerialize(rest as never),
             Buffer.from([0x22]),
             lengthOf(body),
             Buffer.from(body),
           ]),
-        WORK_SERVICE.Ask.responseDeserialize,
+        WORK_SERVICE.Call.responseDeserialize,
         request,
         metadata,
         (error, reply) => (error === null ? resolve(reply as ReplyEnvelope) : reject(error)),

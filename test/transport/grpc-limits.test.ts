@@ -93,20 +93,20 @@ test('M-10: a key has its rate limit over gRPC too', async () => {
 
 test('M-10: a message without a valid key is not read', async () => {
   await using at = await stand({});
-  const read = WORK_SERVICE.Ask.requestDeserialize;
+  const read = WORK_SERVICE.Call.requestDeserialize;
   const client = stockClient(at.address, madeUp());
   const long = { ...GREETING, body: { text: 'x'.repeat(2 ** 17) } };
   const { id, problem } = await client.ask(long);
   client.close();
   assert.deepEqual([id, problem?.code], ['', 'key-required'], 'not even for its id');
-  const wire = WORK_SERVICE.Ask.requestSerialize(long);
+  const wire = WORK_SERVICE.Call.requestSerialize(long);
   assert.deepEqual(read(wire), long, 'which it has');
 });
 
 test('M-11: a stream with an unknown key is refused and ended, and gets no wakeups', async () => {
   await using at = await stand({});
   const client = stockClient(at.address, madeUp());
-  const stream = client.converse();
+  const stream = client.openStream();
   const frames: WireFrame[] = [];
   stream.on('data', (frame: WireFrame) => frames.push(frame));
   stream.on('error', () => undefined);
@@ -117,7 +117,7 @@ test('M-11: a stream with an unknown key is refused and ended, and gets no wakeu
     frames.map(({ reply }) => [reply?.id, reply?.problem?.code]),
     [['one', 'key-required']],
   );
-  const silent = client.converse().on('error', () => undefined);
+  const silent = client.openStream().on('error', () => undefined);
   silent.resume();
   const before = at.reads();
   await at.notify();
@@ -130,7 +130,7 @@ test('M-11: open streams count towards the limit, and ended ones do not', async 
   await using at = await stand({ openMax: 1 });
   const client = stockClient(at.address, at.key);
   const opened = async () => {
-    const stream = client.converse().on('error', () => undefined);
+    const stream = client.openStream().on('error', () => undefined);
     const received = once(stream, 'data');
     stream.write(wireOf(GREETING));
     const [{ reply }] = (await received) as [WireFrame];
@@ -177,7 +177,7 @@ function drip(address: string, { path, key }: { readonly path: string; readonly 
 
 test('M-10: a message without a key is answered before it is read', async () => {
   await using at = await stand({});
-  const { path } = WORK_SERVICE.Ask;
+  const { path } = WORK_SERVICE.Call;
   const { session, answered, pending } = drip(at.address, { path });
   await answered;
   assert.ok(pending() > MANY_BYTES / 2, 'most of it was not taken');
@@ -186,8 +186,8 @@ test('M-10: a message without a key is answered before it is read', async () => 
 
 test('M-10: a caller that never ends its message is cut off: with a key after the request time, without one at once', async () => {
   await using at = await stand({ requestMs: 300 });
-  const { Ask, Converse } = WORK_SERVICE;
-  for (const target of [{ path: Ask.path, key: at.key }, { path: Converse.path }]) {
+  const { Call, Stream } = WORK_SERVICE;
+  for (const target of [{ path: Call.path, key: at.key }, { path: Stream.path }]) {
     await drip(at.address, target).closed;
   }
   const silent = connectTo(Number(at.address.split(':')[1]), '127.0.0.1');

@@ -39,15 +39,15 @@ test('M-10: both sides use the service of work.proto, method by method, field by
     assert.deepEqual(ours.requestSerialize(REQUEST), wire);
     assert.deepEqual(ours.requestDeserialize(wire), REQUEST);
   }
-  const { Ask, Converse } = WORK_SERVICE;
-  const reply = loaded['Ask']?.responseSerialize({ ...REPLY, body: JSON_BODY } as never);
-  assert.deepEqual(Ask.responseSerialize(REPLY), reply);
-  assert.deepEqual(Ask.responseDeserialize(reply as Buffer), REPLY);
+  const { Call, Stream } = WORK_SERVICE;
+  const reply = loaded['Call']?.responseSerialize({ ...REPLY, body: JSON_BODY } as never);
+  assert.deepEqual(Call.responseSerialize(REPLY), reply);
+  assert.deepEqual(Call.responseDeserialize(reply as Buffer), REPLY);
   for (const frame of [{ reply: REPLY, wakeup: false }, { wakeup: true }]) {
     const expected = 'reply' in frame ? { reply: { ...REPLY, body: JSON_BODY } } : frame;
-    const wire = loaded['Converse']?.responseSerialize(expected as never) as Buffer;
-    assert.deepEqual(Converse.responseSerialize(frame), wire);
-    assert.deepEqual(Converse.responseDeserialize(wire), frame);
+    const wire = loaded['Stream']?.responseSerialize(expected as never) as Buffer;
+    assert.deepEqual(Stream.responseSerialize(frame), wire);
+    assert.deepEqual(Stream.responseDeserialize(wire), frame);
   }
 });
 
@@ -56,7 +56,7 @@ test('M-10, M-11: a stock client gets replies with the ids of its requests, and 
   const key = await createKey(store, 'default');
   const server = await openServer({ store, port: 0, maintenance: false, grpc: { port: 0 } });
   const client = stockClient(server.grpcAddress ?? '', key);
-  const stream = client.converse();
+  const stream = client.openStream();
   const ids: string[] = [];
   for (const id of ['a', 'b', 'c'])
     stream.write(wireOf({ v: WORK_VERSION, id, kind: 'greet', body: {} }));

@@ -21,17 +21,17 @@ export interface WireFrame {
 }
 
 interface WorkClient extends grpc.Client {
-  Ask(
+  Call(
     request: object,
     metadata: grpc.Metadata,
     done: (error: Error | null, reply: WireReply) => void,
   ): void;
-  Converse(metadata: grpc.Metadata): grpc.ClientDuplexStream<object, WireFrame>;
+  Stream(metadata: grpc.Metadata): grpc.ClientDuplexStream<object, WireFrame>;
 }
 
 export interface StockClient {
   ask(envelope: object): Promise<ReplyEnvelope>;
-  converse(): grpc.ClientDuplexStream<object, WireFrame>;
+  openStream(): grpc.ClientDuplexStream<object, WireFrame>;
   close(): void;
 }
 
@@ -49,7 +49,7 @@ export function stockClient(address: string, key: string): StockClient {
   return {
     ask: (envelope) =>
       'priority' in envelope ? askRaw(client, metadata) : askOf(client, metadata, envelope),
-    converse: () => client.Converse(metadata),
+    openStream: () => client.Stream(metadata),
     close: () => client.close(),
   };
 }
@@ -76,7 +76,7 @@ function askOf(
   envelope: object,
 ): Promise<ReplyEnvelope> {
   return new Promise((resolve, reject) => {
-    client.Ask(wireOf(envelope), metadata, (error, reply) =>
+    client.Call(wireOf(envelope), metadata, (error, reply) =>
       error === null ? resolve(replyOf(reply)) : reject(error),
     );
   });
@@ -92,17 +92,17 @@ function askRaw(client: WorkClient, metadata: grpc.Metadata): Promise<ReplyEnvel
     text(3, 'greet'),
     text(15, LATER.priority),
   ]);
-  const { Ask } = loadSync(PROTO, { defaults: true })['holdfast.work.v1.Work'] as unknown as {
-    readonly Ask: {
+  const { Call } = loadSync(PROTO, { defaults: true })['holdfast.work.v1.Work'] as unknown as {
+    readonly Call: {
       readonly path: string;
       readonly responseDeserialize: (wire: Buffer) => WireReply;
     };
   };
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(
-      Ask.path,
+      Call.path,
       (raw: Buffer) => raw,
-      Ask.responseDeserialize,
+      Call.responseDeserialize,
       bytes,
       metadata,
       (error: Error | null, reply?: WireReply) =>

@@ -106,7 +106,7 @@ export class Connections {
 
 // Authenticates a single message before gRPC reads it, and within the time of a request. By
 // default, gRPC would read the whole message first, from any sender and however slowly. For a
-// stream, the conversation does this.
+// stream, `WorkerStream` does this.
 
 export interface BeforeReading {
   readonly driver: Pick<

@@ -9,7 +9,7 @@ import { isWorkKind, workMessage } from '../messages/work-messages.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import type { Dispatch } from '../work/dispatch.ts';
 import { type Admitted, beforeReading, Connections, type ConnectionsParts } from './connections.ts';
-import { Conversation, type ConversationParts, type Stream, textOf } from './conversation.ts';
+import { type Stream, textOf, WorkerStream, type WorkerStreamParts } from './worker-stream.ts';
 
 type Driver = typeof import('@grpc/grpc-js');
 
@@ -48,8 +48,8 @@ const requestDeserialize = (wire: Buffer): Buffer => wire;
 
 /** Leaves requests undecoded, so that the coordinator authenticates the caller first. */
 const UNREAD_SERVICE = {
-  Ask: { ...WORK_SERVICE.Ask, requestDeserialize },
-  Converse: { ...WORK_SERVICE.Converse, requestDeserialize },
+  Call: { ...WORK_SERVICE.Call, requestDeserialize },
+  Stream: { ...WORK_SERVICE.Stream, requestDeserialize },
 } as const;
 
 export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
@@ -79,7 +79,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
   });
   const streams = new Set<Stream>();
   server.addService(UNREAD_SERVICE as never, {
-    Ask: (call: ServerUnaryCall<Buffer, ReplyEnvelope>, done: sendUnaryData<ReplyEnvelope>) => {
+    Call: (call: ServerUnaryCall<Buffer, ReplyEnvelope>, done: sendUnaryData<ReplyEnvelope>) => {
       const disconnected = new AbortController();
       call.on('cancelled', () => disconnected.abort());
       const signal = AbortSignal.any([disconnected.signal, parts.stopping]);
@@ -87,12 +87,12 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
       const unary = { admit, wire: call.request, signal };
       void respond(parts, unary).then((reply) => done(null, reply));
     },
-    Converse: (call: Stream) => {
+    Stream: (call: Stream) => {
       streams.add(call);
       const peer = call.getPeer();
       const before = connections.bytesOf(peer);
       const isLong = (): boolean => connections.bytesOf(peer) - before > SHORT_BYTES;
-      converse(parts, call, {
+      serveStream(parts, call, {
         ended: () => streams.delete(call),
         cutLong: () => (isLong() ? cut(peer) : undefined),
       });
@@ -175,7 +175,7 @@ function refused(parts: GrpcParts, wire: Buffer, refusal: unknown): Promise<Repl
 /** An unreadable message becomes an empty envelope. */
 function envelopeFrom(wire: Buffer): { readonly id?: string; readonly kind?: string } {
   try {
-    return WORK_SERVICE.Ask.requestDeserialize(wire);
+    return WORK_SERVICE.Call.requestDeserialize(wire);
   } catch {
     return {};
   }
@@ -193,15 +193,15 @@ function accessOf(call: { readonly metadata: Metadata; getPeer(): string }): Grp
   };
 }
 
-function converse(
+function serveStream(
   parts: GrpcParts,
   call: Stream,
-  { ended, cutLong }: Pick<ConversationParts, 'ended' | 'cutLong'>,
-): Conversation {
+  { ended, cutLong }: Pick<WorkerStreamParts, 'ended' | 'cutLong'>,
+): WorkerStream {
   const access = accessOf(call);
   const { coordinator, stopping, hold } = parts;
   const admit = (): Promise<Caller> => parts.admit(access);
-  return new Conversation(
+  return new WorkerStream(
     {
       ...{ coordinator, stopping, hold, ended, cutLong, admit },
       respond: (wire, signal) => respond(parts, { admit, wire, signal }),

@@ -110,16 +110,16 @@ function frameFrom(wire: Buffer): Frame {
 const requests = { requestSerialize: toRequest, requestDeserialize: requestFrom } as const;
 
 export const WORK_SERVICE = {
-  Ask: {
-    path: '/holdfast.work.v1.Work/Ask',
+  Call: {
+    path: '/holdfast.work.v1.Work/Call',
     requestStream: false,
     responseStream: false,
     ...requests,
     responseSerialize: toReply,
     responseDeserialize: replyFrom,
   },
-  Converse: {
-    path: '/holdfast.work.v1.Work/Converse',
+  Stream: {
+    path: '/holdfast.work.v1.Work/Stream',
     requestStream: true,
     responseStream: true,
     ...requests,

@@ -9,7 +9,7 @@ import type { Caller, Coordinator } from '../rest/route.ts';
 
 export type Stream = ServerDuplexStream<Buffer, Frame>;
 
-export interface ConversationParts {
+export interface WorkerStreamParts {
   readonly coordinator: Coordinator;
   readonly stopping: AbortSignal;
   /** Throws if the caller has no access, or not now. */
@@ -37,8 +37,8 @@ const UNAUTHENTICATED = 401;
 /** The most messages of one stream in progress at once. */
 const UNDER_WAY_MAX = 256;
 
-export class Conversation {
-  readonly #parts: ConversationParts;
+export class WorkerStream {
+  readonly #parts: WorkerStreamParts;
   readonly #call: Stream;
   readonly #disconnected: AbortController = new AbortController();
   readonly #signal: AbortSignal;
@@ -53,7 +53,7 @@ export class Conversation {
   /** One whole message has arrived. */
   #hasRequest = false;
 
-  constructor(parts: ConversationParts, call: Stream) {
+  constructor(parts: WorkerStreamParts, call: Stream) {
     this.#parts = parts;
     this.#call = call;
     this.#signal = AbortSignal.any([this.#disconnected.signal, parts.stopping]);
