@@ -107,7 +107,7 @@ const OPERATIONS: readonly (readonly [route: string, operation: string, run: Ope
   ['extendAwait', 'extend-await', async (s) => s.client.awaits.extend(await s.asked(), 60_000)],
   ['assignAwait', 'assign-await', async (s) => s.client.awaits.assign(await s.asked(), 'ann')],
   ['cancelAwait', 'cancel-await', async (s) => s.client.awaits.cancel(await s.asked())],
-  ['linkAwait', 'make-link', async (s) => s.client.awaits.link(await s.asked(), 60_000)],
+  ['linkAwait', 'create-link', async (s) => s.client.awaits.link(await s.asked(), 60_000)],
   [
     'putSchedule',
     'put-schedule',
@@ -224,7 +224,7 @@ test('an answer by link is recorded with the link, which names the key that crea
   assert.equal(answered.status, 200);
   const { items } = await stage.client.records.audit({ target: 'interaction', targetId: id });
   const [answer, made] = items;
-  assert.deepEqual([answer?.action, made?.action], ['answer', 'make-link']);
+  assert.deepEqual([answer?.action, made?.action], ['answer', 'create-link']);
   assert.equal(made?.actor, `submit+operate of default (${idOf(key)})`);
   const link = made?.after?.['link'];
   assert.match(String(link), /^[0-9a-f]{16}$/);

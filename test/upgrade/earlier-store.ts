@@ -19,6 +19,11 @@ export function registerEarlierStore(kind: string, placeOf: () => Promise<StoreP
     try {
       const pipelines = openWork({ pipeline, isEarlier: false });
       await holdfast.worker({ pipelines, ttlMs: 2_000, pollMs: 200 });
+      const pauses = await holdfast.audit.list({ action: 'pause' });
+      assert.deepEqual(
+        pauses.items.map(({ target }) => target.id).sort(),
+        [ids['paused'], ids['queued']].sort(),
+      );
       for (const name of ['queued', 'paused']) await holdfast.resume(ids[name] ?? '');
       const { items } = await holdfast.list({ pipeline: 'child' });
       for (const id of [ids['receiving'], ids['paused'], items[0]?.id]) {

@@ -17,7 +17,7 @@ export const AUDIT_ACTIONS = [
   ...(['answer', 'extend-await', 'assign-await', 'cancel-await'] as const),
   ...(['bulk-cancel', 'bulk-redrive', 'bulk-repin'] as const),
   ...(['put-schedule', 'pause-schedule', 'resume-schedule', 'remove-schedule'] as const),
-  ...(['put-template', 'make-link', 'run-archive', 'put-project'] as const),
+  ...(['put-template', 'create-link', 'run-archive', 'put-project'] as const),
   ...(['end-session', 'drain-lease', 'revoke-lease'] as const),
   ...(['create-key', 'recover-key', 'revoke-key', 'note'] as const),
 ] as const;

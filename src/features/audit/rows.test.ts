@@ -20,6 +20,7 @@ for (const [action, stored] of [
   ['bulk-repin', 'bulk-move'],
   ['create-key', 'make-key'],
   ['revoke-key', 'end-key'],
+  ['create-link', 'make-link'],
   ['cancel', 'cancel'],
 ] as const) {
   test(`J-1: the action ${action} is stored as ${stored} and read by its name`, () => {

@@ -26,6 +26,7 @@ const STORED_ACTIONS: Readonly<Partial<Record<AuditAction, string>>> = {
   'bulk-repin': 'bulk-move',
   'create-key': 'make-key',
   'revoke-key': 'end-key',
+  'create-link': 'make-link',
 };
 
 const ACTIONS_BY_STORED: ReadonlyMap<string, AuditAction> = new Map(

@@ -50,8 +50,8 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
 
   async readAwait(coordinator, { params, caller, header }) {
     const found = await interactionFor(coordinator, caller, params.id);
-    const { interaction: asked, unit } = found;
-    const schema = unit?.checked === true ? await answerSchemaOf(coordinator, asked) : {};
+    const { interaction, unit } = found;
+    const schema = unit?.checked === true ? await answerSchemaOf(coordinator, interaction) : {};
     const body = { ...(await interactionMessage(coordinator.holdfast, found)), ...schema };
     return withEtag(body, header('if-none-match'));
   },
@@ -91,7 +91,7 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
     const { expiresInMs } = body;
     const token = holdfast.awaits.link(params.id, { project, expiresInMs });
     await recordOperation(coordinator, caller, {
-      ...{ action: 'make-link', target: { kind: 'interaction', id } },
+      ...{ action: 'create-link', target: { kind: 'interaction', id } },
       about: { link: linkId(token), expiresInMs },
     });
     return { status: 200, body: linkMessage(token) };
