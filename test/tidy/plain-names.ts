@@ -25,7 +25,7 @@ export const BANNED_WORDS: Readonly<Record<string, string>> = {
   ...each(['unasked', 'unanswered'], 'missing, or store outage'),
   ...each(['patience', 'patiently'], 'wait'),
   ...each(['carrier', 'carriers'], 'transport'),
-  ...each(['release line', 'change line', 'line act', 'line options', 'line changed'], 'rollout'),
+  ...each(['release line', 'change line', 'line options', 'line changed'], 'rollout'),
   ...each(['waiting line', 'leave line', 'next in line'], 'queue'),
   ...each(['move execution', 'execution moved', 'bulk move', 'move refusal'], 'repin'),
   ...each(['move store', 'moved rows', 'moved tables', 'move progress'], 'export or import'),
@@ -33,6 +33,7 @@ export const BANNED_WORDS: Readonly<Record<string, string>> = {
   ...each(['bell', 'bells', 'doorbell', 'rings', 'rang', 'rung', 'ringing'], 'wakeup or wake'),
   ...each(['keeper', 'keepers'], 'heartbeat loop'),
   ...each(['tends', 'tending'], 'maintenance'),
+  ...each(['act', 'acting'], 'operation or action'),
   fruitless: 'claims without progress',
   'proved session': 'watchdog session',
   'behind key': 'concurrency limit',
@@ -45,8 +46,9 @@ export const BANNED_WORDS: Readonly<Record<string, string>> = {
   treasure: 'the lease that the case protects',
 };
 
-/** Table columns keep their names, so the code that reads rows has them too. */
-const COLUMNS: Readonly<Record<string, RegExp>> = {
+/** Columns, and fields of stored values, keep their names, so the code that reads them has them too. */
+const STORED: Readonly<Record<string, RegExp>> = {
+  act: /^(?:src\/(?:store|features\/(?:audit|releases|repair))\/|src\/engine\/(?:holdfast|run\/compensator)\.ts|test\/server\/(?:hostile-keys|reserved)\.test\.ts)/,
   news: /^(?:src\/store|test\/reconcile)\//,
   fruitless: /^src\/store\//,
 };
@@ -78,6 +80,6 @@ function identifierProblems(path: string, text: string): readonly string[] {
 function problemsOf(path: string, name: string): readonly string[] {
   const words = ` ${name.split(WORD_BOUNDARY).filter(Boolean).join(' ').toLowerCase()} `;
   return Object.entries(BANNED_WORDS)
-    .filter(([word]) => words.includes(` ${word} `) && COLUMNS[word]?.test(path) !== true)
+    .filter(([word]) => words.includes(` ${word} `) && STORED[word]?.test(path) !== true)
     .map(([word, instead]) => `"${word}" in ${name}: use ${instead}`);
 }

@@ -120,9 +120,9 @@ export class Repair {
    */
   async redrive(id: string, options: RedriveOptions = {}): Promise<{ readonly id: ExecutionId }> {
     const names = ['mode', 'from', 'release', 'project', 'actor', 'reason'] as const;
-    const { mode: asked, from, release, ...operation } = readOptions('redrive', options, names);
+    const { mode: givenMode, from, release, ...operation } = readOptions('redrive', options, names);
     const command = commandOf('redrive', id, operation);
-    const mode = modeOf(asked);
+    const mode = modeOf(givenMode);
     const start = {
       ...(from === undefined ? {} : { from: boundedText('from', from, 512) }),
       ...(release === undefined ? {} : { release: parseReleaseName(release) }),
