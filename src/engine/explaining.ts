@@ -16,7 +16,7 @@ import { possibleWorkers } from './possible-workers.ts';
 const EVENTS = 50;
 const PAGE = 1_000;
 
-/** Attempts before the result stands, if the execution moved between the reads. */
+/** Reads at most this often, if the execution changes while it is explained. */
 const READS_MAX = 3;
 
 /** Undefined when the store does not know the execution. */
@@ -37,7 +37,7 @@ export async function explainExecution(
 }
 
 /**
- * A problem of the store delays only these: ready executions wait for claims, and the others for a
+ * A problem of the store delays only executions in these states: they wait for a claim or for a
  * time.
  */
 const SUFFERING: ReadonlySet<ExplainCode> = new Set(['ready', 'delayed', 'waiting-for-time']);
@@ -61,7 +61,7 @@ async function explainRecord(
     isOpen ? openAwaits(config, execution) : [],
     isOpen ? openChildrenOf(config, id) : { openChildren: 0 },
     isOpen && execution.release !== undefined ? workersAround(config, execution) : undefined,
-    // Read for the store's time; the clock of this host may differ.
+    // Only its `now` is used: the store's time, because the clock of this host may differ.
     executions.dueSchedules({ limit: 1 }),
   ]);
   const pause = execution.holds.includes('paused') ? await pauseOf(config, id, last) : undefined;

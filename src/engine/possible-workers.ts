@@ -50,7 +50,7 @@ export async function possibleWorkers(
   const { executions } = config.store;
   const [all, { now }] = await Promise.all([
     everyWorker(config, project),
-    // Read for the store's time; the clock of this host may differ.
+    // Only its `now` is used: the store's time, because the clock of this host may differ.
     executions.dueSchedules({ limit: 1 }),
   ]);
   return all

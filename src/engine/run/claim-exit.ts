@@ -142,8 +142,8 @@ export class ClaimExit {
       ...present({ deadlineMs, key, intent, parent }),
       ...present({ concurrency, rate, template, submittedBy, scheduled, traceparent }),
     };
-    // Read at the time of the write, which also has the events of all messages that this code
-    // received.
+    // Read it only when the write happens: by then the journal has the events of all messages that
+    // this code received.
     let carried: Pick<Finish, 'inboxSeen' | 'unread'> | undefined;
     this.#end({ status: 'completed', body: JSON.stringify({ continuedAs: id }) }, () => {
       const { inbox, ledger } = this.run;

@@ -108,7 +108,7 @@ export class Payloads {
     return this.#codec !== undefined;
   }
 
-  /** Keeps the last one, because the same project nearly always follows. */
+  /** Keeps the last one, because the next call is nearly always for the same project. */
   of(project: ProjectName): ProjectPayloads {
     if (this.#last?.project === project) return this.#last;
     this.#last = new ProjectPayloads(this, this.#store, project);
@@ -147,7 +147,7 @@ export class Payloads {
     }
     const { by } = sealed;
     const content = await this.unseal({ bytes, by, at }).catch((refusal: unknown) => {
-      // A value bound to another place cannot be read without a place either.
+      // Older attachments are bound to no place. One that is bound to another place fails here too.
       return this.unseal({ bytes, by }).catch(() => {
         throw refusal;
       });

@@ -9,7 +9,7 @@ export interface ValuePlace {
   /** An execution, or another owner of values. It has no spaces. */
   readonly owner: string;
   readonly position: string;
-  /** If the code keeps using the value, encoding puts here what decoding would return. */
+  /** Set if the code keeps using the value: encoding replaces it with what decoding would return. */
   readonly live?: { value: unknown };
 }
 

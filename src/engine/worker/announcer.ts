@@ -21,7 +21,7 @@ import type { WorkerSettings } from './worker-options.ts';
 
 const NOTHING = 'This worker gets no pinned executions';
 
-/** `looked` for workers that operators watch, `alone` for the others. */
+/** `watched`: remote workers and workers with a release. `alone`: the others. */
 const EVERY_MS = { watched: 5_000, alone: 60_000 } as const;
 
 type AnnouncerSettings = Pick<WorkerSettings, 'pipelines' | 'release' | 'probeMs'>;

@@ -206,7 +206,7 @@ export class ClaimLoop implements DriveEvents {
     else this.#cancelFill ??= this.#config.timers.after(FILL_MS, () => this.#fill());
   }
 
-  /** A slot has been free for a while, and fewer than half of the slots are free. */
+  /** Claims for the free slots, although too few are free for a full batch. */
   #fill(): void {
     this.#cancelFill = undefined;
     this.notify();
@@ -260,7 +260,7 @@ export interface Share {
 /** Keeps a fifth for the lane that would otherwise get nothing. */
 const KEPT_PART = 5;
 
-/** `quiet`: lanes that were empty at their last claim. */
+/** `idle`: lanes that had fewer executions than their last claim asked for. */
 export function sharesOf(limit: number, turn: number, idle: ReadonlySet<Lane>): readonly Share[] {
   const favoured: Lane = idle.has('interactive') && !idle.has('batch') ? 'batch' : 'interactive';
   // Too few slots to divide: every fifth turn belongs to the other lane.
