@@ -145,12 +145,12 @@ function unreadable(typed: Typed, lines: readonly MalformedLine[]): ExitCode {
 /** Derives the missing settings in the same way as the library. */
 function replaySettingsFrom(typed: Typed): LeaseSettings | undefined {
   const ttlMs = integerText('replay-ttl-ms', typed.text('replay-ttl-ms'), TTL_MS_MIN);
-  const asked = integerText('replay-grace-ms', typed.text('replay-grace-ms'));
+  const typedGraceMs = integerText('replay-grace-ms', typed.text('replay-grace-ms'));
   if (ttlMs === undefined) {
-    if (asked === undefined) return undefined;
+    if (typedGraceMs === undefined) return undefined;
     throw new UsageProblem('--replay-grace-ms needs --replay-ttl-ms. Pass both.');
   }
-  const graceMs = asked ?? Math.floor(ttlMs / 5);
+  const graceMs = typedGraceMs ?? Math.floor(ttlMs / 5);
   if (graceMs > ttlMs / 2) {
     throw new UsageProblem(
       `--replay-grace-ms must be at most half of --replay-ttl-ms; got "${graceMs}".`,

@@ -56,10 +56,10 @@ export async function sourcesBy(typed: Typed): Promise<readonly Source[]> {
 }
 
 /** An explicitly named file must exist. */
-async function fileSources(asked: string | undefined): Promise<readonly Source[]> {
-  const file = asked ?? DEFAULT_FILE;
+async function fileSources(named: string | undefined): Promise<readonly Source[]> {
+  const file = named ?? DEFAULT_FILE;
   const text = await readFile(file, 'utf8').catch((fault: NodeJS.ErrnoException) => {
-    if (asked === undefined && fault.code === 'ENOENT') return undefined;
+    if (named === undefined && fault.code === 'ENOENT') return undefined;
     throw fault;
   });
   if (text === undefined) return [];

@@ -69,12 +69,12 @@ interface Place {
 
 /** Only a flag can change the place: the configured store of `serve` is not for experiments. */
 function placeOf(typed: Typed): Place {
-  const [store, asked] = [typed.text('store'), typed.text('folder')];
+  const [store, named] = [typed.text('store'), typed.text('folder')];
   if (store === undefined) {
-    const folder = asked ?? FOLDER;
+    const folder = named ?? FOLDER;
     return { folder, store: join(folder, 'holdfast.db') };
   }
-  if (asked === undefined && storePlace(store).kind === 'postgres') return { store };
+  if (named === undefined && storePlace(store).kind === 'postgres') return { store };
   throw new UsageProblem(
     'holdfast dev keeps its state in a folder or in PostgreSQL. Pass either --folder or --store postgres://….',
   );

@@ -41,7 +41,7 @@ export async function runServer(options: RunOptions): Promise<ExitCode> {
 
 async function run(
   { config, beside, demo, docs = false }: RunOptions,
-  asked: Promise<string>,
+  stopReason: Promise<string>,
 ): Promise<ExitCode> {
   const log = logOf(config.log);
   await refuseWrong(config);
@@ -55,7 +55,7 @@ async function run(
       // Announce first: the server already answers, whatever else still has to start.
       announce(config, { server, store, log, docs });
       const others = await beside?.(store, log, server.url);
-      log.info('stopping', { because: await asked });
+      log.info('stopping', { because: await stopReason });
       await others?.stop();
     } finally {
       await server.close();

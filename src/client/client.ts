@@ -120,7 +120,7 @@ export class HoldfastClient {
   async send(path: string, options: CallOptions): Promise<Response> {
     const { url, key, project, fetch: send = fetch } = this.#options;
     const { method = 'GET', query, body, signal } = options;
-    const asked = {
+    const init = {
       method,
       headers: {
         ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
@@ -131,7 +131,7 @@ export class HoldfastClient {
       ...(signal === undefined ? {} : { signal }),
     };
     try {
-      return await send(`${url}${path}${queryText(query)}`, asked);
+      return await send(`${url}${path}${queryText(query)}`, init);
     } catch (cause) {
       if (signal?.aborted === true || cause instanceof Fault) throw cause;
       throw new StoreUnavailable(noReplyText(url, path, cause), { cause });

@@ -99,11 +99,11 @@ export class Executions {
     const { limit = HISTORY_PAGE } = page;
     const all: HistoryMessage[] = [];
     for (let after = page.after; ; ) {
-      const asked = { id, limit: limit - all.length, after };
+      const request = { id, limit: limit - all.length, after };
       const { items, more } = await callOperation(
         this.#client,
         'GET /v1/executions/:id/history',
-        asked,
+        request,
       );
       all.push(...items);
       // A page may end early because of its size.

@@ -35,10 +35,10 @@ interface Followed extends WatchOptions {
 const AGAIN_MS_MIN = 250;
 const AGAIN_MS_MAX = 5_000;
 
-export async function* followed(client: Sends, asked: Followed): AsyncGenerator<Seen> {
-  const { path, query, signal, onCut } = asked;
+export async function* followed(client: Sends, source: Followed): AsyncGenerator<Seen> {
+  const { path, query, signal, onCut } = source;
   const isOver = (): boolean => signal?.aborted === true;
-  let after = asked.after ?? 0;
+  let after = source.after ?? 0;
   let hasBegun = false;
   for (let againInMs = AGAIN_MS_MIN; !isOver(); ) {
     try {

@@ -67,12 +67,12 @@ const EXPORT_NAMES = ['store', 'to', 'actor', 'reason', 'postgres', 'onProgress'
  * await exportStore({ store: './old.db', to: './export.gz', actor: 'ada', reason: 'to PostgreSQL' });
  */
 export async function exportStore(options: ExportStoreOptions): Promise<StoreExported> {
-  const asked = checkedExport(options);
-  const port = await openExistingForExport(asked.store, asked.postgres);
+  const checked = checkedExport(options);
+  const port = await openExistingForExport(checked.store, checked.postgres);
   try {
-    const file = await ExportFile.make(asked.to);
+    const file = await ExportFile.make(checked.to);
     try {
-      const exported = await writeAll(port, { ...asked, file });
+      const exported = await writeAll(port, { ...checked, file });
       await file.finish();
       return exported;
     } catch (fault) {

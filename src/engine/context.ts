@@ -371,15 +371,15 @@ export interface Context {
    * if (outcome.kind === 'answered' && outcome.value.ok) await ctx.step('pay', () => pay());
    */
   await<Value = unknown, Request = unknown>(
-    asked: string | Question<Request, Value>,
+    question: string | Question<Request, Value>,
     options: AwaitItemsOptions<Value, Request> & { readonly need?: 'all' },
   ): Promise<ItemsOutcome<Value>>;
   await<Value = unknown, Request = unknown>(
-    asked: string | Question<Request, Value>,
+    question: string | Question<Request, Value>,
     options: AwaitItemsOptions<Value, Request>,
   ): Promise<ItemsOutcome<Value, Value | undefined>>;
   await<Value = unknown, Request = unknown>(
-    asked: string | Question<Request, Value>,
+    question: string | Question<Request, Value>,
     options?: AwaitOptions<Value, Request>,
   ): Promise<AwaitOutcome<Value>>;
 

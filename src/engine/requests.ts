@@ -46,18 +46,18 @@ export async function signalOf(config: EngineConfig, id: string, given: Message)
     value,
     ...operation
   } = readOptions('signal', given, [...(['name', 'value'] as const), ...OPERATION_OPTIONS]);
-  const asked = command(id, operation);
+  const base = command(id, operation);
   const name = boundedText('The name of a signal', named, NAME_BYTES_MAX);
   const out = await config.payloads
-    .of(asked.project)
+    .of(base.project)
     .encode(`The value of signal "${name}"`, value, {
-      ...{ owner: asked.id, position: signalPosition(name) },
+      ...{ owner: base.id, position: signalPosition(name) },
     });
   const { actor } = operation;
   // History is append-only, so its bodies keep the field `by`.
   const who = actor === undefined ? '' : `,"by":${JSON.stringify(actor)}`;
   const body = `{"out":${out}${who}}` as Payload;
-  return { ...asked, name, body };
+  return { ...base, name, body };
 }
 
 export interface SignalledSubmit extends Omit<SubmitOptions, 'client'> {

@@ -19,7 +19,7 @@ const DEADLINE_EXTRA_MS = 5_000;
 export async function runOnWorker(
   config: EngineConfig,
   ended: Ended,
-  asked: {
+  request: {
     readonly pipeline: string;
     readonly project: ProjectName;
     readonly input: unknown;
@@ -27,9 +27,9 @@ export async function runOnWorker(
     readonly waitMs: number;
   },
 ): Promise<{ readonly id: ExecutionId; readonly outcome: Outcome | undefined }> {
-  const { project, input, tag, waitMs } = asked;
+  const { project, input, tag, waitMs } = request;
   const options = { project, deadlineMs: waitMs + DEADLINE_EXTRA_MS, tags: [tag], actor: tag };
-  const submission = await submissionOf(config, asked.pipeline, { input, options });
+  const submission = await submissionOf(config, request.pipeline, { input, options });
   const { id } = submission;
   await config.store.executions.submit(submission);
   const over = new AbortController();

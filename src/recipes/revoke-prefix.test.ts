@@ -41,8 +41,8 @@ test('H-3: with drainMs holders are drained instead', async () => {
   const store = openMemoryStore({ clock });
   const session = await openSession({ store, owner: 'ann', clock, timers: clock.timers });
   await session.acquire('tenant-7/1');
-  for await (const { ended, asked } of revokePrefix({ ...operation, store, drainMs: 60_000 })) {
-    assert.deepEqual({ ended, asked }, { ended: 0, asked: 1 });
+  for await (const { ended, drained } of revokePrefix({ ...operation, store, drainMs: 60_000 })) {
+    assert.deepEqual({ ended, drained }, { ended: 0, drained: 1 });
   }
   assert.equal((await store.leases.list({ limit: 1 }))[0]?.state, 'draining');
   await session.close();

@@ -37,8 +37,8 @@ export interface RevokeProgress {
   readonly checked: number;
   /** The number of terms ended since the call. */
   readonly ended: number;
-  /** The number of holders asked to stop since the call, with `drainMs`. */
-  readonly asked: number;
+  /** With `drainMs`: the number of drains requested since the call. */
+  readonly drained: number;
   /** Terms of this page that were not changed, each with its `key` and `refusal`. */
   readonly refused: readonly { readonly key: LeaseKey; readonly refusal: Refusal }[];
 }
@@ -106,8 +106,8 @@ async function* revokePages(
     }
     checked += page.length;
     after = last.key;
-    const [ended, asked] = drainMs === undefined ? [done, 0] : [0, done];
-    yield { after, checked, ended, asked, refused };
+    const [ended, drained] = drainMs === undefined ? [done, 0] : [0, done];
+    yield { after, checked, ended, drained, refused };
   }
 }
 

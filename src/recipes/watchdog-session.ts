@@ -66,7 +66,7 @@ export async function openWatchdogSession(
   options: WatchdogSessionOptions,
 ): Promise<WatchdogSession> {
   rejectUnknownOptions('openWatchdogSession', options, [...SESSION_OPTION_NAMES, ...NAMES]);
-  const { stallMs: asked, exitOnOverrun = false, ...rest } = options;
+  const { stallMs: givenStallMs, exitOnOverrun = false, ...rest } = options;
   optionalBooleans('openWatchdogSession', { exitOnOverrun });
   const config = resolveSessionOptions(rest, 'openWatchdogSession');
   const { address } = config.store;
@@ -75,7 +75,7 @@ export async function openWatchdogSession(
       `A watchdog session opens the store in a second thread, which this ${config.store.kind} store does not allow. No session was opened. Use a SQLite file or PostgreSQL, without a clock of your own.`,
     );
   }
-  const stallMs = integerOption('stallMs', asked ?? Math.floor(config.ttlMs / 2), {
+  const stallMs = integerOption('stallMs', givenStallMs ?? Math.floor(config.ttlMs / 2), {
     min: 10,
     max: config.ttlMs * 100,
   });

@@ -83,7 +83,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     hasLinks: links !== undefined,
     hasArchive: retention !== undefined,
     hasAdmin: admin === 'main',
-    advise: (asked) => advisor.advise(asked),
+    advise: (request) => advisor.advise(request),
     ...(demo && { demo }),
     ...(metrics && { metrics: metrics.read }),
     ...(log && { onFault: faultLogOf(log) }),

@@ -98,30 +98,30 @@ export class KeyGate implements Gate {
     return key;
   }
 
-  async #projectOf(key: AccessKey, asked: string | undefined): Promise<ProjectName> {
+  async #projectOf(key: AccessKey, requested: string | undefined): Promise<ProjectName> {
     if (key.project !== undefined) {
-      if (asked === undefined || asked === key.project) return key.project;
+      if (requested === undefined || requested === key.project) return key.project;
       throw new ProblemReply(
         'project-denied',
         `Key ${key.id} belongs to another project than the request names. Nothing was done. Use a key of that project, or leave the project out.`,
       );
     }
-    const project = projectNamed(asked);
+    const project = projectNamed(requested);
     const now = this.#clock.monotonicMs();
     const readAt = this.#projects.get(project);
     if (readAt !== undefined && now - readAt < KEY_CACHE_MS) return project;
     if ((await this.#access.project(project)) === undefined) {
-      throw await this.#unknown(project, asked);
+      throw await this.#unknown(project, requested);
     }
     this.#projects.set(project, now);
     return project;
   }
 
   /** Only keys for all projects come here, and they may see every name. */
-  async #unknown(project: ProjectName, asked: string | undefined): Promise<ProblemReply> {
+  async #unknown(project: ProjectName, requested: string | undefined): Promise<ProblemReply> {
     const known = await this.#access.projects({ limit: NAMED_MAX });
     const names = known.map((each) => each.name).join(', ');
-    const why = asked === undefined ? ', the default' : '';
+    const why = requested === undefined ? ', the default' : '';
     const which =
       names === ''
         ? ''

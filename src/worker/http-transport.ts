@@ -160,7 +160,7 @@ class HttpTransport implements Transport {
   /** A silent host would keep everything waiting; the next coordinator may answer (P4). */
   #giveUp(base: string): void {
     if (this.#bases.length === 1) return;
-    for (const [over, asked] of [...this.#underWay]) if (asked === base) over.abort();
+    for (const [over, address] of [...this.#underWay]) if (address === base) over.abort();
   }
 
   get #base(): string {

@@ -150,11 +150,11 @@ function recorded(drive: Driven, recorder: WorkerExecutions): Verbs {
  */
 function sessionsHere(
   { session, owner }: Driven,
-  asked: WorkerStore['sessions'] | undefined,
+  remote: WorkerStore['sessions'] | undefined,
   over: () => void,
 ): WorkerStore['sessions'] {
   const life = {
-    ttlMs: owner === undefined || asked === undefined ? HOUR_MS : 3 * REPLY_TIMEOUT_MS,
+    ttlMs: owner === undefined || remote === undefined ? HOUR_MS : 3 * REPLY_TIMEOUT_MS,
     graceMs: 1,
     authorityMs: HOUR_MS,
     remainingMs: HOUR_MS,
@@ -164,9 +164,9 @@ function sessionsHere(
   return {
     open: async () => ({ kind: 'opened', replayed: false, ...life }),
     async heartbeat() {
-      if (owner === undefined || asked === undefined) return alive;
+      if (owner === undefined || remote === undefined) return alive;
       const id = session as SessionId;
-      const reply = await asked.heartbeat({ id, owner: owner as Owner });
+      const reply = await remote.heartbeat({ id, owner: owner as Owner });
       if (reply.kind === 'alive') return { ...alive, notices: reply.notices };
       over();
       return reply;

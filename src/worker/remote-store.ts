@@ -186,9 +186,9 @@ function claimBy(transport: Transport, request: Claim): Promise<ClaimResult> {
 const ABSENT: ReadonlySet<string> = new Set(['not-found', 'execution-unknown']);
 
 /** Undefined if it does not exist. */
-async function found<Result>(asked: Promise<Result>): Promise<Result | undefined> {
+async function found<Result>(reply: Promise<Result>): Promise<Result | undefined> {
   try {
-    return await asked;
+    return await reply;
   } catch (fault) {
     if (fault instanceof Fault && ABSENT.has(fault.code)) return undefined;
     throw fault;

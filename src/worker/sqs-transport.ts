@@ -108,7 +108,7 @@ class SqsTransport implements Transport {
   /** The prefix of ids from this process. */
   readonly #life: string = systemRandom.uuid();
   readonly #reading: Promise<void>;
-  #asked = 0;
+  #requests = 0;
 
   constructor(queues: Queues, signer: Signer, options: Required<SqsTransportOptions>) {
     this.#queues = queues;
@@ -118,8 +118,8 @@ class SqsTransport implements Transport {
   }
 
   async request<Result>(message: TransportRequest): Promise<Result> {
-    this.#asked += 1;
-    const id = `${this.#life}.${this.#asked}`;
+    this.#requests += 1;
+    const id = `${this.#life}.${this.#requests}`;
     const text = await this.#written(message, id);
     const { replyTimeoutMs, requestQueueUrl } = this.#options;
     const timed = { timeoutMs: replyTimeoutMs, ...message };

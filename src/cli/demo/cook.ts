@@ -10,15 +10,15 @@ import { type Outside, restaurantOrder } from './restaurant.ts';
 const [kitchen = '{}', name = ''] = process.argv.slice(2);
 
 const waiting = new Map<number, (answer: boolean) => void>();
-let asked = 0;
+let count = 0;
 
 function send(message: FromCook): void {
   process.send?.(message);
 }
 
 function request(what: 'settle' | 'refund', guest: string): Promise<boolean> {
-  asked += 1;
-  const n = asked;
+  count += 1;
+  const n = count;
   return new Promise((resolve) => {
     waiting.set(n, resolve);
     send({ kind: 'asks', n, what, guest });

@@ -217,11 +217,11 @@ interface Cooking {
 /** An order that waits for an approval in the inbox. */
 export async function playAsk(crew: Crew): Promise<void> {
   const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'soup', guest: 'ann', ask: true });
-  const asked = await until(crew, async () => {
+  const question = await until(crew, async () => {
     const { items } = await crew.holdfast.awaits.list({ execution: id });
     return items[0];
   });
-  if (asked === undefined) return;
+  if (question === undefined) return;
   crew.narrate('Soup ordered and charged. Waiting for approval.', id);
   crew.awaitAnswer(id);
 }

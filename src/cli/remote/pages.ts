@@ -49,9 +49,9 @@ export async function showPages(
   refuseWords(spec, typed);
   const limit = integerText('limit', typed.text('limit'), 1);
   const client = await clientFor(typed);
-  const asked = Object.fromEntries(filters.map((name) => [name, listText(typed.text(name))]));
+  const filtered = Object.fromEntries(filters.map((name) => [name, listText(typed.text(name))]));
   const readPage = (cursor: string | undefined, most = limit): Promise<Page<Row>> =>
-    client.call(at.slice('GET '.length), { query: { ...query, ...asked, limit: most, cursor } });
+    client.call(at.slice('GET '.length), { query: { ...query, ...filtered, limit: most, cursor } });
   let cursor = typed.text('cursor');
   let shown = 0;
   do {

@@ -280,8 +280,8 @@ export async function lastWordsTo(
   for (let seen = 0; ; ) {
     const query = { id, after: seen, limit: PAGE };
     const page = await untilSessionEnds(run, () => executions.inbox(query));
-    const asked = page.find(({ kind }) => kind === 'cancel');
-    if (asked !== undefined) cancel ??= reasonOf(asked);
+    const found = page.find(({ kind }) => kind === 'cancel');
+    if (found !== undefined) cancel ??= reasonOf(found);
     seen = page.at(-1)?.n ?? seen;
     if (page.length < PAGE) return { seen, ...(cancel === undefined ? {} : { cancel }) };
   }

@@ -211,11 +211,11 @@ export class Ledger {
   }
 
   /** The code has made this call. */
-  noteCall(key: CallKey, asked: MadeCalls): void {
+  noteCall(key: CallKey, made: MadeCalls): void {
     const era = this.#era;
     era.missingOpen?.delete(key);
-    if (asked.size === 1) era.unnamed = undefined;
-    else if (era.unnamed === undefined) era.unnamed = [...asked.keys()];
+    if (made.size === 1) era.unnamed = undefined;
+    else if (era.unnamed === undefined) era.unnamed = [...made.keys()];
     else era.unnamed.push(key);
   }
 
@@ -225,15 +225,15 @@ export class Ledger {
   }
 
   /** Marks all other pending calls as begun and returns the new ones. Looks at each call once. */
-  beginOthers(key: CallKey, asked: MadeCalls): Pick<CallBody, 'with'> {
-    if (asked.size <= 1) return ALONE;
+  beginOthers(key: CallKey, made: MadeCalls): Pick<CallBody, 'with'> {
+    if (made.size <= 1) return ALONE;
     const before = this.#era.unnamed ?? [];
     const unnamed: CallKey[] = [];
     this.#era.unnamed = unnamed;
     const others: CallKey[] = [];
     for (const other of before) {
       if (other === key) unnamed.push(key);
-      else if (asked.has(other) && !this.hasBegun(other)) {
+      else if (made.has(other) && !this.hasBegun(other)) {
         this.begin(other);
         others.push(other);
       }
@@ -294,10 +294,10 @@ export class Ledger {
   }
 
   /** The first call from `cursor` on, settled or open, that the code must make and has not made. */
-  missingCall(cursor: number, asked: MadeCalls): MissingCall | undefined {
+  missingCall(cursor: number, made: MadeCalls): MissingCall | undefined {
     const settled = this.settlements
       .slice(cursor)
-      .find(({ kind, body }) => needsCall(kind) && !asked.has(body.key));
+      .find(({ kind, body }) => needsCall(kind) && !made.has(body.key));
     if (settled !== undefined) return { expected: settled.body.key, seq: settled.seq };
     const [open] = this.#era.missingOpen ?? [];
     return open && { expected: open, seq: this.openingOf(open)?.seq ?? 0 };
@@ -307,11 +307,11 @@ export class Ledger {
    * A drift: the code did not make the next settled call, and made another one that history does
    * not know.
    */
-  driftAt(cursor: number, asked: MadeCalls): Drift | undefined {
+  driftAt(cursor: number, made: MadeCalls): Drift | undefined {
     const next = this.settlements[cursor];
-    if (next !== undefined && (!needsCall(next.kind) || asked.has(next.body.key))) return undefined;
-    const missingCall = this.missingCall(cursor, asked);
-    const keys = [...asked.keys()];
+    if (next !== undefined && (!needsCall(next.kind) || made.has(next.body.key))) return undefined;
+    const missingCall = this.missingCall(cursor, made);
+    const keys = [...made.keys()];
     const found =
       next === undefined
         ? (keys.find((key) => this.openingOf(key) === undefined) ?? keys[0])

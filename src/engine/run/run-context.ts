@@ -91,8 +91,8 @@ export class RunContext implements Context {
     fn: (step: StepContext) => Output | Promise<Output>,
     options: SagaOptions<Output> = NO_OPTIONS,
   ): Promise<Output> {
-    const asked = stepPlanOf(this.#run, { name, fn, options });
-    const plan = { ...asked, key: this.nextKey('step', name) };
+    const planned = stepPlanOf(this.#run, { name, fn, options });
+    const plan = { ...planned, key: this.nextKey('step', name) };
     const promised = Promise.withResolvers<Output>();
     this.#run.enter(new StepCall<Output>(this.#run, plan, promised));
     // A receive may race with the step, so watch the races of this promise too.
@@ -192,8 +192,11 @@ export class RunContext implements Context {
     return call.seen(promised.promise);
   }
 
-  await(asked: AwaitArguments['asked'], options: AwaitArguments['options'] = {}): Promise<never> {
-    return raced(guarded(awaitAnswers(this, this.#run, { asked, options }))) as Promise<never>;
+  await(
+    question: AwaitArguments['question'],
+    options: AwaitArguments['options'] = {},
+  ): Promise<never> {
+    return raced(guarded(awaitAnswers(this, this.#run, { question, options }))) as Promise<never>;
   }
 
   checkpoint(state: unknown): Promise<void> {
@@ -320,14 +323,14 @@ function stepOptions<Output>(what: string, given: SagaOptions<Output>): SagaOpti
 /** The plan without its key: the key counts only calls with valid arguments. */
 function stepPlanOf<Output>(
   run: Run,
-  asked: {
+  call: {
     readonly name: string;
     readonly fn: (step: StepContext) => Output | Promise<Output>;
     readonly options: SagaOptions<Output>;
   },
 ): Omit<StepPlan<Output>, 'key'> {
-  const { name, fn } = asked;
-  const { timeoutMs, retry, compensate } = stepOptions('ctx.step', asked.options);
+  const { name, fn } = call;
+  const { timeoutMs, retry, compensate } = stepOptions('ctx.step', call.options);
   if (typeof fn !== 'function') {
     throw new InvalidInput(
       `ctx.step(${shown(name)}): the second argument must be a function; got ${shown(fn)}.`,

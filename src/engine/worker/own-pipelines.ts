@@ -25,7 +25,7 @@ export interface OwnWorkerSettings extends WorkerSettings {
  */
 export function withOwn(config: WorkerConfig, settings: WorkerSettings): OwnWorkerSettings {
   const given = settings.pipelines;
-  const relays = relayPipelines(given.values(), (asked) => checkedAnswer(config, asked));
+  const relays = relayPipelines(given.values(), (check) => checkedAnswer(config, check));
   const jobs = hasStore(config) ? [jobPipeline(config), repinJobPipeline(config)] : [];
   const replays = replayPipelines(config, settings);
   const own = [...relays, ...jobs, ...replays].map((each) => [each.name, each] as const);

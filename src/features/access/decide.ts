@@ -61,13 +61,13 @@ export function decideCreateKey(
 function isSame(stored: AccessKey, request: KeyRequest): boolean {
   const { createdAt, expiresAt } = stored;
   const livesMs = expiresAt === undefined ? Infinity : expiresAt - createdAt;
-  const askedMs = request.expiresInMs ?? Infinity;
+  const requestedMs = request.expiresInMs ?? Infinity;
   return (
     stored.project === request.project &&
     stored.name === request.name &&
     stored.digest === request.digest &&
     stored.createdBy === request.createdBy &&
-    (request.createdByKey === undefined ? livesMs === askedMs : livesMs <= askedMs) &&
+    (request.createdByKey === undefined ? livesMs === requestedMs : livesMs <= requestedMs) &&
     rolesOf(stored) === rolesOf(request)
   );
 }

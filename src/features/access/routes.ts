@@ -136,10 +136,10 @@ const ROTATION_MS = 3_600_000;
 
 async function created(
   { store }: Coordinator,
-  asked: Omit<CreateKey, 'id' | 'digest'>,
+  request: Omit<CreateKey, 'id' | 'digest'>,
 ): Promise<{ readonly id: string; readonly key: string }> {
   const { id, secret, digest } = newKey();
-  const result = await store.access.createKey({ id, digest, ...asked });
+  const result = await store.access.createKey({ id, digest, ...request });
   if (result.kind === 'created') return { id, key: writeKey({ id, secret }) };
   throw new ProblemReply(result.why, describeAccessRefusal(result));
 }

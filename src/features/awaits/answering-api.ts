@@ -59,9 +59,9 @@ export function located(target: InteractionTarget): Located {
  * Checks an answer and returns the value to store. Throws with the path if the value does not fit
  * the question.
  */
-export async function checkedAnswer(config: WorkerConfig, asked: AnswerCheck): Promise<Checked> {
-  const { id, by, project, value } = asked;
-  const found = await whatIsAsked(config, asked, project);
+export async function checkedAnswer(config: WorkerConfig, check: AnswerCheck): Promise<Checked> {
+  const { id, by, project, value } = check;
+  const found = await openQuestion(config, check, project);
   if (found.kind === 'refused') return found;
   const { question, request } = found;
   if (question === undefined) return { kind: 'fit', value };
@@ -82,8 +82,8 @@ export async function answerRequest(
   const { project, actor, verified } = sent;
   config.payloads.check('The answer', sent.value);
   const who = actor === undefined ? {} : { by: actor };
-  const asked: AnswerCheck = { ...target, project, value: sent.value, ...who };
-  const stored = await storedAnswer(config, ended, asked);
+  const check: AnswerCheck = { ...target, project, value: sent.value, ...who };
+  const stored = await storedAnswer(config, ended, check);
   if (stored.kind === 'refused') return stored;
   return {
     kind: 'fit',
@@ -97,50 +97,50 @@ export async function answerRequest(
 async function storedAnswer(
   config: EngineConfig,
   ended: Ended,
-  asked: AnswerCheck,
+  check: AnswerCheck,
 ): Promise<Relayed> {
-  const checked = await checkedAnswer(config, asked);
+  const checked = await checkedAnswer(config, check);
   if (checked.kind === 'refused') {
     const isElsewhere = checked.why === 'question-unknown' && config.relayAnswersMs !== undefined;
-    return isElsewhere ? relay(config, ended, { pipeline: checked.pipeline, asked }) : checked;
+    return isElsewhere ? relay(config, ended, { pipeline: checked.pipeline, check }) : checked;
   }
   const value = await config.payloads
-    .of(asked.project)
+    .of(check.project)
     .encode('The projected answer', checked.value, {
-      ...{ owner: asked.id, position: 'answer' },
+      ...{ owner: check.id, position: 'answer' },
     });
   return { kind: 'checked', value };
 }
 
-interface WhatIsAsked {
-  readonly kind: 'asked';
+interface OpenQuestion {
+  readonly kind: 'open';
   /** Undefined when any answer is valid. */
   readonly question: AnyQuestion | undefined;
   request(): unknown;
 }
 
-async function whatIsAsked(
+async function openQuestion(
   config: WorkerConfig,
   { id, place }: Located,
   project: ProjectName,
-): Promise<WhatIsAsked | Refused> {
+): Promise<OpenQuestion | Refused> {
   const found = await config.store.executions.interaction({ project, id });
-  if (found?.unit === undefined) return notAskedYet(config, { id, place }, project);
+  if (found?.unit === undefined) return earlyQuestion(config, { id, place }, project);
   const { pipeline, name, checked } = found.unit;
   if (!checked) return anything();
   const known = config.pipelines.get(pipeline);
   const question = known && questionOf(known, name);
   if (question === undefined) return { kind: 'refused', why: 'question-unknown', id, pipeline };
   const { request } = found.interaction;
-  return { kind: 'asked', question, request: () => decoded(config, project, request) };
+  return { kind: 'open', question, request: () => decoded(config, project, request) };
 }
 
 /** Only the code knows the question before the execution asks it (W-2). */
-async function notAskedYet(
+async function earlyQuestion(
   config: WorkerConfig,
   { id, place }: { readonly id: InteractionId; readonly place: ResolvedPlace | undefined },
   project: ProjectName,
-): Promise<WhatIsAsked | Refused> {
+): Promise<OpenQuestion | Refused> {
   const execution = place && (await config.store.executions.read(place.execution));
   // There is nothing to check: the store will refuse the unknown await.
   if (place === undefined || execution === undefined || execution.project !== project) {
@@ -157,8 +157,8 @@ async function notAskedYet(
   return { ...anything(), question };
 }
 
-function anything(): WhatIsAsked {
-  return { kind: 'asked', question: undefined, request: () => undefined };
+function anything(): OpenQuestion {
+  return { kind: 'open', question: undefined, request: () => undefined };
 }
 
 function decoded(
@@ -192,7 +192,7 @@ type Checked =
   | { readonly kind: 'fit'; readonly value: unknown }
   | ({ readonly kind: 'refused' } & AnswerRefusal);
 
-type Check = (asked: AnswerCheck) => Promise<Checked>;
+type Check = (answer: AnswerCheck) => Promise<Checked>;
 
 /**
  * For each pipeline with questions, the pipeline that checks answers to them. Every worker with the
@@ -220,9 +220,9 @@ export function isRelayName(name: string): boolean {
 function relayPipeline(name: string, check: Check): AnyPipeline {
   return pipeline<AnswerCheck, null>({
     name,
-    async run(ctx, asked) {
+    async run(ctx, answer) {
       try {
-        await ctx.step('check', () => fitValue(check, asked), { retry: { attempts: 1 } });
+        await ctx.step('check', () => fitValue(check, answer), { retry: { attempts: 1 } });
       } catch (error) {
         // The refusal is in the history, so the check itself succeeded.
         if (!(error instanceof StepFailed)) throw error;
@@ -232,8 +232,8 @@ function relayPipeline(name: string, check: Check): AnyPipeline {
   }) as AnyPipeline;
 }
 
-async function fitValue(check: Check, asked: AnswerCheck): Promise<unknown> {
-  const checked = await check(asked);
+async function fitValue(check: Check, answer: AnswerCheck): Promise<unknown> {
+  const checked = await check(answer);
   if (checked.kind === 'refused') throw new OperationRefused(checked);
   return checked.value;
 }
@@ -246,11 +246,11 @@ type Relayed =
 async function relay(
   config: EngineConfig,
   ended: Ended,
-  { pipeline: name, asked }: { readonly pipeline: PipelineName; readonly asked: AnswerCheck },
+  { pipeline: name, check }: { readonly pipeline: PipelineName; readonly check: AnswerCheck },
 ): Promise<Relayed> {
-  const { id: interaction, project } = asked;
+  const { id: interaction, project } = check;
   const { id, outcome } = await runOnWorker(config, ended, {
-    ...{ pipeline: relayName(name), project, input: asked, tag: RELAY },
+    ...{ pipeline: relayName(name), project, input: check, tag: RELAY },
     waitMs: config.relayAnswersMs ?? 0,
   });
   if (outcome?.status === 'completed') return resultOf(config, id, interaction);

@@ -125,15 +125,15 @@ export function checkQuestions(questions: unknown): void {
 export async function trusted(
   question: AnyQuestion,
   sent: unknown,
-  asked: { request(): unknown; readonly about: AnswerAbout },
+  { request: readRequest, about }: { request(): unknown; readonly about: AnswerAbout },
 ): Promise<unknown> {
   const { name, schema } = question;
   const fit =
     schema === undefined ? sent : await validated(`The answer to "${name}"`, schema, sent);
   if (question.project === undefined) return fit;
-  const request = await asked.request();
+  const request = await readRequest();
   try {
-    return question.project(request as never, fit as never, asked.about);
+    return question.project(request as never, fit as never, about);
   } catch (error) {
     throw new InvalidInput(`The answer to "${name}" is not valid: ${thrownText(error)}`);
   }
@@ -241,7 +241,7 @@ export interface ItemAnswer<Value> {
 }
 
 export interface AwaitArguments {
-  readonly asked: string | Question<never, unknown>;
+  readonly question: string | Question<never, unknown>;
   readonly options: AwaitOptions | AwaitItemsOptions;
 }
 
@@ -310,7 +310,7 @@ function checkNames(options: AwaitArguments['options'], isItemised: boolean): vo
   for (const name of ['schema', 'project']) {
     if (!Object.hasOwn(Object(options) as object, name)) continue;
     throw new InvalidInput(
-      `ctx.await: ${name} is an option of question(), so that other processes know it too. Use: const asked = question({ name, ${name} }), pipeline({ awaits: [asked], … }), ctx.await(asked, …).`,
+      `ctx.await: ${name} is an option of question(), so that other processes know it too. Use: const approval = question({ name, ${name} }), pipeline({ awaits: [approval], … }), ctx.await(approval, …).`,
     );
   }
   rejectUnknownOptions('ctx.await', options, isItemised ? ITEMISED : SCALAR);

@@ -461,8 +461,8 @@ async function repinOne(
   const operation = { project, actor, reason: REASON };
   const { body } = commandOf('releases.adopt', id, operation);
   const audit = stampOf(config, 'repin', operation);
-  const asked = { id, project, to: release.name, body, audit };
-  return (await config.store.executions.repinExecution(asked)).kind;
+  const request = { id, project, to: release.name, body, audit };
+  return (await config.store.executions.repinExecution(request)).kind;
 }
 
 /** Runs a few at once. */

@@ -184,10 +184,10 @@ function refuseFlags(name: string, action: Action, typed: Typed): void {
 
 async function listed(
   typed: Typed,
-  asked: Promise<{ readonly items: readonly object[] }>,
+  listed: Promise<{ readonly items: readonly object[] }>,
   { columns, none }: { readonly columns: readonly string[]; readonly none: string },
 ): Promise<ExitCode> {
-  const { items } = await asked;
+  const { items } = await listed;
   if (typed.isSet('json')) for (const item of items) printLine(item);
   else if (items.length > 0) printRows(items.map(forPeople), columns);
   else printProblem([none, (await projectHint(typed)) ?? ''].join(' ').trim());

@@ -66,14 +66,18 @@ const TEXT_MAX = 1_024;
 export async function preflight(
   config: EngineConfig,
   ended: Ended,
-  asked: { readonly pipeline: string; readonly name: string; readonly options: PreflightOptions },
+  request: { readonly pipeline: string; readonly name: string; readonly options: PreflightOptions },
 ): Promise<PreflightResult> {
-  const options = readOptions('releases.preflight', asked.options, ['project', 'sample', 'waitMs']);
+  const options = readOptions('releases.preflight', request.options, [
+    'project',
+    'sample',
+    'waitMs',
+  ]);
   const { sample, waitMs = 30_000 } = options;
   if (sample !== undefined) integerOption('sample', sample, { min: 1, max: 10_000_000 });
   integerOption('waitMs', waitMs, { min: 1, max: 3_600_000 });
-  const pipeline = parsePipelineName(asked.pipeline);
-  const name = parseReleaseName(asked.name);
+  const pipeline = parsePipelineName(request.pipeline);
+  const name = parseReleaseName(request.name);
   const key = { project: projectOf(options.project), pipeline, name };
   const release = await config.store.executions.release(key);
   if (release === undefined) return { kind: 'refused', why: 'release-unknown', pipeline, name };
@@ -109,13 +113,13 @@ function spread(ids: readonly ExecutionId[], count: number): readonly ExecutionI
 async function replayAll(
   config: EngineConfig,
   ended: Ended,
-  asked: {
+  replays: {
     readonly release: Release;
     readonly sampled: readonly ExecutionId[];
     readonly waitMs: number;
   },
 ): Promise<readonly BrokenReplay[] | undefined> {
-  const { release, sampled, waitMs } = asked;
+  const { release, sampled, waitMs } = replays;
   const { project, pipeline, name, digest } = release;
   const broken: BrokenReplay[] = [];
   for (let from = 0; from < sampled.length; from += BATCH) {
@@ -179,12 +183,12 @@ export type Compared =
 /** Compares only the contracts. */
 export async function compare(
   { store: { executions } }: EngineConfig,
-  asked: { readonly pipeline: string; readonly name: string; readonly options: CompareOptions },
+  request: { readonly pipeline: string; readonly name: string; readonly options: CompareOptions },
 ): Promise<Compared> {
-  const options = readOptions('releases.compare', asked.options, ['project', 'against']);
+  const options = readOptions('releases.compare', request.options, ['project', 'against']);
   const project = projectOf(options.project);
-  const pipeline = parsePipelineName(asked.pipeline);
-  const name = parseReleaseName(asked.name);
+  const pipeline = parsePipelineName(request.pipeline);
+  const name = parseReleaseName(request.name);
   const named =
     options.against === undefined ? undefined : parseReleaseName(options.against, 'against');
   const release = await executions.release({ project, pipeline, name });
@@ -278,28 +282,28 @@ interface ReplayRequest {
 export async function replayElsewhere(
   config: EngineConfig,
   ended: Ended,
-  asked: ReplayRequest,
+  replay: ReplayRequest,
 ): Promise<readonly BrokenReplay[] | undefined> {
-  const { project, executions, waitMs } = asked;
-  const pipeline = replayName(asked.release, asked.pipeline);
+  const { project, executions, waitMs } = replay;
+  const pipeline = replayName(replay.release, replay.pipeline);
   const request = { pipeline, project, input: { executions }, tag: REPLAY, waitMs };
   const { outcome } = await runOnWorker(config, ended, request);
   if (outcome?.status !== 'completed') return undefined;
-  return brokenIn(config, outcome.event.body ?? '{}', asked);
+  return brokenIn(config, outcome.event.body ?? '{}', replay);
 }
 
 async function brokenIn(
   config: EngineConfig,
   body: string,
-  asked: ReplayRequest,
+  replay: ReplayRequest,
 ): Promise<readonly BrokenReplay[]> {
   const { out = {} } = JSON.parse(body) as { readonly out?: object };
-  const replayed = await config.payloads.of(asked.project).decodeEnvelope(out);
-  const broken = brokenReplays(replayed, asked);
+  const replayed = await config.payloads.of(replay.project).decodeEnvelope(out);
+  const broken = brokenReplays(replayed, replay);
   if (broken !== undefined) return broken;
   throw new Fault(
     'release-differs',
-    `The worker that replayed for release "${asked.release}" has another digest (${shown((replayed as Partial<Replayed> | null)?.digest)}) than the registered one. Nothing was changed. Stop it, or register its build under a name of its own.`,
+    `The worker that replayed for release "${replay.release}" has another digest (${shown((replayed as Partial<Replayed> | null)?.digest)}) than the registered one. Nothing was changed. Stop it, or register its build under a name of its own.`,
   );
 }
 
@@ -319,11 +323,12 @@ const RELEASE_CHARS_MAX = 128;
  * Any worker with the role can send this, and the release keeps it for people to read. So check and
  * bound every field.
  */
-function brokenOf(reported: unknown, asked: readonly ExecutionId[]): readonly BrokenReplay[] {
+function brokenOf(reported: unknown, expected: readonly ExecutionId[]): readonly BrokenReplay[] {
   const list: readonly unknown[] = Array.isArray(reported) ? reported : [];
-  return list.slice(0, asked.length).flatMap((each) => {
+  return list.slice(0, expected.length).flatMap((each) => {
     const { execution, release, seq, why } = (each ?? {}) as Partial<BrokenReplay>;
-    if (execution === undefined || !asked.includes(execution) || typeof why !== 'string') return [];
+    if (execution === undefined || !expected.includes(execution) || typeof why !== 'string')
+      return [];
     return {
       execution,
       why: why.slice(0, WHY_CHARS_MAX),

@@ -59,17 +59,17 @@ type Refusal = { readonly kind: 'refused' } & RepinRefusal;
 export async function repin(
   config: EngineConfig,
   ended: Ended,
-  asked: { readonly id: string; readonly to: string; readonly options: RepinOptions },
+  target: { readonly id: string; readonly to: string; readonly options: RepinOptions },
 ): Promise<ExecutionRepinned> {
   const names = [...OPERATION_OPTIONS, 'from', 'force', 'waitMs'];
-  const given = readOptions('releases.repin', asked.options, names);
+  const given = readOptions('releases.repin', target.options, names);
   const { from, force = false, waitMs = 30_000, ...operation } = given;
   optionalBooleans('releases.repin', { force: given.force });
   integerOption('waitMs', waitMs, { min: 1, max: 3_600_000 });
-  const to = parseReleaseName(asked.to);
-  const { project, body } = commandOf('releases.repin', asked.id, operation);
+  const to = parseReleaseName(target.to);
+  const { project, body } = commandOf('releases.repin', target.id, operation);
   const request: RepinExecution = {
-    ...{ id: parseExecutionId(asked.id), project, body, to },
+    ...{ id: parseExecutionId(target.id), project, body, to },
     ...(from === undefined ? {} : { from: from === null ? null : parseReleaseName(from, 'from') }),
     audit: stampOf(config, 'repin', operation),
   };

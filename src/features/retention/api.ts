@@ -173,8 +173,8 @@ export class Archives {
     const project = given.project === undefined ? undefined : projectOf(given.project);
     if (this.#config.retention === undefined) throw notHere();
     const policy = await policyOf(this.#config, project);
-    const asked = { policy, limit, ...present({ after, project }) };
-    const { next, ...done } = await removePage(this.#config, { ...asked, goesOn: () => true });
+    const page = { policy, limit, ...present({ after, project }) };
+    const { next, ...done } = await removePage(this.#config, { ...page, goesOn: () => true });
     return { ...done, ...present({ cursor: next }) };
   }
 

@@ -121,9 +121,9 @@ const NOTHING: RemovedPage = { due: 0, archived: 0, removed: 0, failed: 0 };
  */
 export async function removePage(
   config: EngineConfig,
-  asked: RemovePageOptions,
+  options: RemovePageOptions,
 ): Promise<RemovedPage> {
-  const { policy, project, after, limit = PAGE } = asked;
+  const { policy, project, after, limit = PAGE } = options;
   const { shortestMs } = policy;
   if (shortestMs === undefined) return NOTHING;
   const { items, now, next } = await config.store.executions.removable({
@@ -135,7 +135,7 @@ export async function removePage(
   const due = items.filter((item) => isDue(item, policy.of(item.project), now));
   const tally = { archived: 0, removed: 0, failed: 0 };
   await inLanes(due, AT_ONCE, async (item) => {
-    if (!asked.goesOn()) return;
+    if (!options.goesOn()) return;
     const done = await removeOne(config, item, policy.of(item.project));
     if (done !== 'kept') tally[done] += 1;
     if (done === 'removed' && config.retention?.archive !== undefined) tally.archived += 1;

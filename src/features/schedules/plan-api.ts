@@ -163,11 +163,11 @@ function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>
 async function targetOf(
   config: EngineConfig,
   project: ProjectName,
-  asked: Pick<PutScheduleOptions, 'template' | 'version' | 'input'> & {
+  options: Pick<PutScheduleOptions, 'template' | 'version' | 'input'> & {
     readonly pipeline?: { readonly name: string } | string;
   },
 ): Promise<Plan['target']> {
-  const { pipeline, template, version, input } = asked;
+  const { pipeline, template, version, input } = options;
   if ((pipeline === undefined) === (template === undefined)) {
     throw new InvalidInput('schedules.put: pass either pipeline or template.');
   }

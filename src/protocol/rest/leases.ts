@@ -88,15 +88,15 @@ function leaseMessage({ key, state, freeInMs, waiting, record }: LeaseInspection
 }
 
 function termMessage(record: LeaseRecord): Partial<LeaseMessage> {
-  const { fence, session, owner, drain: asked, end, checkpoint, intents } = record;
+  const { fence, session, owner, drain, end, checkpoint, intents } = record;
   return {
     ...{ fence, session, owner },
     ...writtenTimes(record, 'grantedAt', 'hardDeadlineAt'),
-    ...(asked && {
+    ...(drain && {
       drain: {
-        ...{ actor: asked.actor, reason: asked.reason },
-        ...writtenTimes(asked, 'deadlineAt'),
-        ...present({ successor: asked.successor }),
+        ...{ actor: drain.actor, reason: drain.reason },
+        ...writtenTimes(drain, 'deadlineAt'),
+        ...present({ successor: drain.successor }),
       },
     }),
     ...(end && {

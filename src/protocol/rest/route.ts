@@ -48,7 +48,7 @@ export interface Coordinator {
   /** Only in `holdfast dev`. */
   readonly demo?: Demo;
   /** Recommends lease settings from goals and measurements. */
-  readonly advise: (asked: AdviceRequest) => AdvisedMessage;
+  readonly advise: (request: AdviceRequest) => AdvisedMessage;
   /** For one project, or for all; absent if this coordinator counts nothing. */
   readonly metrics?: (
     project?: ProjectName,

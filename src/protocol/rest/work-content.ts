@@ -51,8 +51,8 @@ export function rowsOf(message: WriteMessage): number {
     (sum, { tags, attributes }) => sum + 2 + tags.length + Object.keys(attributes).length,
     0,
   );
-  const asked = awaits.reduce((sum, { items }) => sum + 1 + items.length, 0);
-  return events.length + labels + asked + attachments.length;
+  const questions = awaits.reduce((sum, { items }) => sum + 1 + items.length, 0);
+  return events.length + labels + questions + attachments.length;
 }
 
 /** Runs before anything is parsed. */
@@ -394,17 +394,17 @@ function parsedOf(text: string): unknown {
 /** The blob that a worker requests by digest. */
 export async function valueFor(
   executions: ExecutionStore,
-  asked: ReadBlob,
+  request: ReadBlob,
 ): Promise<Uint8Array | undefined> {
-  const own = await executions.getBlob(asked);
+  const own = await executions.getBlob(request);
   if (own !== undefined) return own;
-  const { project, digest } = asked;
+  const { project, digest } = request;
   await executions.attributeBlobs({ project, digests: [digest], putWithinMs: SWITCH_MS });
   // A coordinator of an older build may have sent these texts with a claim.
-  for (const id of await executions.referring(asked)) {
+  for (const id of await executions.referring(request)) {
     for await (const texts of textsOf(executions, id)) await giveOut(executions, project, texts);
   }
-  return executions.getBlob(asked);
+  return executions.getBlob(request);
 }
 
 /**
@@ -417,14 +417,14 @@ export async function requireOwnValues(
   { id, digests }: { readonly id: ExecutionId; readonly digests: readonly string[] },
 ): Promise<void> {
   if (digests.length === 0) return;
-  const asked = { project, digests };
-  if ((await executions.missingBlobs(asked)).length === 0) return;
-  await executions.attributeBlobs({ ...asked, putWithinMs: SWITCH_MS });
+  const wanted = { project, digests };
+  if ((await executions.missingBlobs(wanted)).length === 0) return;
+  await executions.attributeBlobs({ ...wanted, putWithinMs: SWITCH_MS });
   // A coordinator of an older build may have sent these texts.
   if ((await executions.read(id))?.project === project) {
     for await (const texts of textsOf(executions, id)) await giveOut(executions, project, texts);
   }
-  const [missing] = await executions.missingBlobs(asked);
+  const [missing] = await executions.missingBlobs(wanted);
   if (missing === undefined) return;
   throw new ProblemReply(
     'invalid-input',

@@ -133,13 +133,13 @@ export interface InProcessParts {
 
 export function inProcessTransport(parts: InProcessParts): Transport {
   const { coordinator, dispatch, admit, stopping } = parts;
-  let asked = 0;
+  let count = 0;
   return {
     name: 'in-process',
     async request<Result>(message: TransportRequest): Promise<Result> {
-      asked += 1;
+      count += 1;
       const { signal = stopping } = message;
-      const envelope = envelopeOf({ ...message, ...copied(message.body) }, String(asked));
+      const envelope = envelopeOf({ ...message, ...copied(message.body) }, String(count));
       const { body, ...reply } = await dispatch({ envelope, admit, signal });
       return resultIn(message, { ...reply, ...copied(body) });
     },

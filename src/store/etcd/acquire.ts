@@ -80,9 +80,9 @@ async function loadEntry(database: Database, tx: Transaction, request: Acquire):
 async function grantLease(
   database: Database,
   tx: Transaction,
-  asked: { readonly request: Acquire; readonly entry: Entry },
+  parts: { readonly request: Acquire; readonly entry: Entry },
 ): Promise<LeaseRecord> {
-  const { request, entry } = asked;
+  const { request, entry } = parts;
   const { key } = request;
   const { now, epoch } = entry;
   // A newcomer must not overtake a waiter that joined the queue meanwhile. A waiter with a ticket
@@ -144,9 +144,9 @@ export async function acquire(database: Database, request: Acquire): Promise<Acq
   // A waiting caller has already met a holder, so its remembered state is probably stale.
   let from: 'memory' | 'etcd' = request.wait === true ? 'etcd' : 'memory';
   for (;;) {
-    const asked = { request, paused };
+    const tried = { request, paused };
     const { result, revision, fetched } = await database.write(
-      (tx) => attempt(database, tx, asked),
+      (tx) => attempt(database, tx, tried),
       from,
     );
     switch (result.kind) {
@@ -188,9 +188,9 @@ interface AcquireAttempt {
 async function attempt(
   database: Database,
   tx: Transaction,
-  asked: AcquireAttempt,
+  tried: AcquireAttempt,
 ): Promise<Outcome> {
-  const { request, paused } = asked;
+  const { request, paused } = tried;
   const entry = await loadEntry(database, tx, request);
   const decision = decideAcquire(entry, request, entry.now);
   switch (decision.kind) {

@@ -49,7 +49,7 @@ async function joinOthers(database: Database, hints: Hints, began: boolean): Pro
     watcher: {
       written(kv) {
         if (kv.key === keys.clock) timekeeper.onClockWritten(kv);
-        else if (kv.key === keys.ask) timekeeper.asked(kv);
+        else if (kv.key === keys.ask) timekeeper.onTimeRequested(kv);
         else if (!kv.key.startsWith(keys.pulses)) hints.call(kv.value.toString() as LeaseKey);
       },
       deleted(key) {
@@ -131,7 +131,7 @@ export class Timekeeper {
   }
 
   /** Another client asks for the time. */
-  asked(by: Kv): void {
+  onTimeRequested(by: Kv): void {
     if (!this.#knows || by.value.toString() === this.#id) return;
     const { clock } = this.#database.connection;
     const before = clock.revision;

@@ -177,11 +177,11 @@ export interface WaitQueue {
 export async function loadQueue(
   database: Database,
   tx: Transaction,
-  asked: { readonly key: LeaseKey; readonly attempt: AttemptId },
+  request: { readonly key: LeaseKey; readonly attempt: AttemptId },
 ): Promise<WaitQueue> {
-  const { key } = asked;
+  const { key } = request;
   const { tickets, revision } = await loadTickets(tx, key);
-  const own = tickets.find(({ attempt }) => attempt === asked.attempt);
+  const own = tickets.find(({ attempt }) => attempt === request.attempt);
   const before = tickets.filter(({ place }) => own === undefined || place < own.place);
   const owners = await waitingOwners(tx, before);
   const flaps = owners.map((owner) => tx.keys.flap(key, owner));

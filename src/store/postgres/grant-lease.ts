@@ -99,9 +99,9 @@ type GrantRow = LeaseRow & { readonly authority_ms: number };
 export async function grantLease(
   queries: Queries,
   policy: LeasePolicy,
-  asked: { readonly request: Acquire; readonly queueSeen: number },
+  options: { readonly request: Acquire; readonly queueSeen: number },
 ): Promise<AcquireResult | undefined> {
-  const { request, queueSeen } = asked;
+  const { request, queueSeen } = options;
   const [row] = await queries.rows<GrantRow>(GRANT, [
     request.key,
     request.session,

@@ -136,13 +136,13 @@ function* rarestLabel(
   { project, tag }: ListArchived,
   words: readonly string[],
 ): Script<ArchivedLabel | undefined> {
-  const asked = [
+  const labels = [
     ...words.map((value) => ({ kind: ARCHIVED_LABELS.word, value })),
     ...(tag === undefined ? [] : [{ kind: ARCHIVED_LABELS.tag, value: tag }]),
   ];
-  if (asked.length < 2) return asked[0];
+  if (labels.length < 2) return labels[0];
   const counted: { readonly label: ArchivedLabel; readonly found: number }[] = [];
-  for (const label of asked) {
+  for (const label of labels) {
     const row = yield* one<{ found: number }>(COUNT, { project, ...label });
     counted.push({ label, found: row?.found ?? 0 });
   }

@@ -244,8 +244,8 @@ function* forget(kind: Kind, page: readonly Key[]): Script<number> {
   let forgotten = 0;
   for (const [project, keys] of Map.groupBy(page, (each) => each.project)) {
     const { lock, forget } = STATEMENTS[kind];
-    const asked = { project, keys: keys.map(({ key }) => key) };
-    const locked = yield* all<{ key: string }>(lock, asked);
+    const values = { project, keys: keys.map(({ key }) => key) };
+    const locked = yield* all<{ key: string }>(lock, values);
     if (locked.length === 0) continue;
     const free = { project, keys: locked.map(({ key }) => key) };
     const rows = yield* all<{ used: number }>(forget, free);

@@ -52,13 +52,13 @@ const RETRY_MS = 200;
 export async function awaitAnswers(
   ctx: RunContext,
   run: Run,
-  { asked, options }: AwaitArguments,
+  { question: given, options }: AwaitArguments,
 ): Promise<Outcome> {
-  const name = typeof asked === 'string' ? asked : nameOf(asked);
+  const name = typeof given === 'string' ? given : nameOf(given);
   const resolved = resolveAwait(options);
   const key = ctx.nextKey('await', name);
   const question = questionOf(run.pipeline, name);
-  if (typeof asked !== 'string' && question !== asked) {
+  if (typeof given !== 'string' && question !== given) {
     throw new InvalidInput(
       `ctx.await: pipeline "${run.pipeline.name}" does not declare the question "${name}". Nothing was asked. Add it: pipeline({ awaits: [${name}], … }).`,
     );
@@ -102,15 +102,15 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
     return outcome.then(this.promised.resolve, (error) => this.reject(error));
   }
 
-  /** The write that parks the execution may have stored its questions. */
+  /** The write that parks the execution may have stored this await, and so its reminders. */
   override leave(): void {
     super.leave();
     this.#sendReminders();
   }
 
   /**
-   * Reminders count from when the store has the await. A worker that looked before would find
-   * nothing and then wait long before it looks again.
+   * Announces the first reminder only once the store has it. An earlier check of due reminders
+   * would find none, and the next check would come much later.
    */
   #sendReminders(): void {
     const [first] = this.plan.reminders;
@@ -320,9 +320,9 @@ async function itemsOutcome(
 }
 
 /** The argument can be anything, and reading it may even throw. */
-function nameOf(asked: unknown): string {
+function nameOf(question: unknown): string {
   try {
-    return (asked as { readonly name: string } | null)?.name as string;
+    return (question as { readonly name: string } | null)?.name as string;
   } catch (cause) {
     throw unreadable('ctx.await: the question', cause);
   }

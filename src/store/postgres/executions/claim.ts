@@ -57,7 +57,7 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimResult> {
   const { session } = request;
   const shares = request.shares.filter(({ limit }) => limit > 0);
   const lanes = shares.map(({ lane }) => LANE_CODES[lane]);
-  const asked: ClaimValues = [
+  const base: ClaimValues = [
     session,
     texts(claimRoutes(request)),
     numbers(lanes),
@@ -68,7 +68,7 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimResult> {
     request.livedMs ?? 0,
   ];
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
-    const { rows, fullInMs } = await readClaims(parts, asked, lanes);
+    const { rows, fullInMs } = await readClaims(parts, base, lanes);
     const [outlook] = rows;
     if (outlook?.is_live === true) {
       const claims = rows.flatMap((row) => (row.id === null ? [] : [toClaimed(row, session)]));
@@ -94,17 +94,17 @@ interface ClaimRows {
 
 async function readClaims(
   parts: Parts,
-  asked: ClaimValues,
+  base: ClaimValues,
   lanes: readonly number[],
 ): Promise<ClaimRows> {
   // A claim without lanes asks for overdue sessions, which only a whole claim finds.
-  if (lanes.length === 0) return { rows: await run(parts, asked, FULL_VIEW) };
+  if (lanes.length === 0) return { rows: await run(parts, base, FULL_VIEW) };
   const { floors } = parts;
-  const [session, routes, , , , project] = asked;
+  const [session, routes, , , , project] = base;
   const view = floors.begin(JSON.stringify([session, routes, lanes, project]));
   try {
-    const open = await run(parts, asked, view);
-    const rows = open[0]?.gate === true ? await runGated(parts, { asked, lanes, view }) : open;
+    const open = await run(parts, base, view);
+    const rows = open[0]?.gate === true ? await runGated(parts, { base, lanes, view }) : open;
     const claimed = rows.filter(({ id }) => id !== null).length;
     const fullInMs = await floors.done(view, { claimed, floors: rows[0]?.floors ?? null });
     return { rows, fullInMs };
@@ -119,14 +119,10 @@ function noteAll({ ledger }: Parts, claims: readonly Claimed[]): void {
 }
 
 /** A claim that lost a race for a seq in history sees the winner in its next try. */
-async function run(
-  parts: Parts,
-  asked: ClaimValues,
-  view: ClaimView,
-): Promise<readonly ClaimRow[]> {
+async function run(parts: Parts, base: ClaimValues, view: ClaimView): Promise<readonly ClaimRow[]> {
   for (let tries = 1; ; tries += 1) {
     try {
-      const values = [...asked, false, view.known, view.readsFloors];
+      const values = [...base, false, view.known, view.readsFloors];
       const rows = await parts.boundaries.around(() =>
         parts.database.rows<ClaimRow>(CLAIM_READY, values),
       );
@@ -139,7 +135,7 @@ async function run(
 }
 
 interface Gated {
-  readonly asked: ClaimValues;
+  readonly base: ClaimValues;
   readonly lanes: readonly number[];
   readonly view: ClaimView;
 }
@@ -148,11 +144,11 @@ interface Gated {
  * Processes the gates in the order of the claim, then claims in the same transaction (X-12). The
  * claim's time counts.
  */
-async function runGated(parts: Parts, { asked, lanes, view }: Gated): Promise<readonly ClaimRow[]> {
+async function runGated(parts: Parts, { base, lanes, view }: Gated): Promise<readonly ClaimRow[]> {
   let sharers = lanes.map(() => 1);
   for (let admissions = 1; ; admissions += 1) {
     const rows = await commitOnce(parts, async (queries) => {
-      const { projects, isMore, settle } = await admit(queries, asked, view.known);
+      const { projects, isMore, settle } = await admit(queries, base, view.known);
       sharers = lanes.map((lane, nth) => Math.max(sharers[nth] ?? 1, projects.get(lane) ?? 1));
       if (isMore && admissions < ADMISSIONS_MAX) {
         await settle([]);
@@ -160,7 +156,7 @@ async function runGated(parts: Parts, { asked, lanes, view }: Gated): Promise<re
       }
       // Projects whose executions now wait for a slot still count as sharing, as when the call
       // began.
-      const shared = asked.with(SHARERS, numbers(sharers));
+      const shared = base.with(SHARERS, numbers(sharers));
       const values = [...shared, true, view.known, view.readsFloors];
       const claimed = await queries.rows<ClaimRow>(CLAIM, values);
       const isLeft = await settle(claimed.filter((row) => row.id !== null));

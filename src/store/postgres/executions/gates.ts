@@ -66,10 +66,10 @@ interface Admitted {
  */
 export async function admit(
   queries: Queries,
-  asked: ClaimValues,
+  base: ClaimValues,
   known: string | null,
 ): Promise<Admitted> {
-  const values = [...asked, GATED_MAX, known];
+  const values = [...base, GATED_MAX, known];
   const candidates = await queries.rows<Candidate & object>(CANDIDATES, values);
   const gated = candidates.filter((each) => each.gated).map(({ id }) => id);
   const rows = await queries.rows<LockedRow>(LOCK, [uuids(gated)]);

@@ -41,8 +41,8 @@ export function lend(client: ClientBase): { readonly connection: LentConnection;
   };
 }
 
-function singleStatement(asked: string | object, values?: readonly unknown[]): QueryConfig {
-  const config = typeof asked === 'string' ? { text: asked } : (asked as QueryConfig);
+function singleStatement(query: string | object, values?: readonly unknown[]): QueryConfig {
+  const config = typeof query === 'string' ? { text: query } : (query as QueryConfig);
   if (typeof config?.text !== 'string' || 'submit' in config) {
     throw new InvalidInput(
       'query takes the text of a statement and its values, or an object with both. Cursors and streams do not work inside ctx.transaction.',

@@ -404,9 +404,9 @@ function* requestDrain(request: RequestDrain, policy: LeasePolicy) {
   );
   if (changed.kind !== 'apply') return changed;
   const { row } = changed;
-  const { key: _, fence: __, deadlineMs: ___, ...asked } = request;
+  const { key: _, fence: __, deadlineMs: ___, ...rest } = request;
   const times = { requestedAt: row.drain_requested_at, deadlineAt: row.drain_deadline_at };
-  const drain = { ...asked, ...times };
+  const drain = { ...rest, ...times };
   yield* all(NOTIFY, row);
   yield* appendLeaseEvents([drainEvent(termOf(request, row), drain)]);
   return { kind: 'apply', drain, now: times.requestedAt } as const;
