@@ -120,7 +120,7 @@ export const REQUEST_CODES = {
     state: NOT_WRITTEN,
     fix: 'Build it: `npm run docs:build`.',
     retry: 'after-fix',
-    acts: ['developer'],
+    fixedBy: ['developer'],
   },
   'demo-off': {
     title: 'There is no demo here',
