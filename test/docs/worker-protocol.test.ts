@@ -54,6 +54,12 @@ test('every message has its address, its fields, and examples that its schemas a
   }
 });
 
+test('the table of the execution has every field of its schema', () => {
+  const text = sectionOf('### claimExecutions').split('| Field of `execution`')[1] ?? '';
+  const { properties } = workMessage('readStoredExecution').reply as unknown as Closed;
+  assert.deepEqual([...fieldsIn(text)].sort(), Object.keys(properties).sort());
+});
+
 test('the tables of writes have every field of every verb', () => {
   const text = sectionOf('## Writes');
   const verbs = (writeMessage as unknown as { readonly anyOf: readonly Closed[] }).anyOf;

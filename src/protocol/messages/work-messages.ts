@@ -145,6 +145,25 @@ const storedExecution = Type.Object(
     deadlineAt: Type.Optional(
       documented(at, 'When it fails unless it has ended, in milliseconds since 1970.'),
     ),
+    release: Type.Optional(documented(releaseName, 'Release that it is pinned to.')),
+    parent: Type.Optional(
+      Type.Object(
+        {
+          id: documented(executionId, 'The parent.'),
+          call: Type.String({ description: 'Call of the parent.', examples: ['child:pack#1[0]'] }),
+        },
+        { description: 'Execution that started it and gets its outcome.' },
+      ),
+    ),
+    compensable: Type.Optional(
+      Type.Boolean({ description: 'True if steps have registered compensations.' }),
+    ),
+    compensating: Type.Optional(
+      Type.Boolean({ description: 'True if its steps must be undone instead of run.' }),
+    ),
+    claimsWithoutProgress: Type.Optional(
+      documented(count, 'Claims in a row that were lost before they recorded anything.'),
+    ),
   },
   { title: 'StoredExecution', description: 'An execution as the store keeps it.' },
 );
