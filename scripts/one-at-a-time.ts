@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 const POLL_MS = 100;
 const WORK_MS_MAX = 600_000;
 
-/** Tells apart calls of one process that overlap. */
+/** Calls of one process can overlap, so each has its own file. */
 let calls = 0;
 
 /**

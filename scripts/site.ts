@@ -1,7 +1,7 @@
 // The documentation site (ADR 0048).
 //
-//   npm run docs:build   builds it into .cache/site/built, unless it is there; warnings and dead links fail
-//   npm run docs         serves it on a local port and shows edits at once
+//   npm run docs:build   Builds the site if it changed. Fails on warnings and dead links.
+//   npm run docs         Serves the site on a local port and shows edits at once.
 
 import { provideSite } from './site/provide.ts';
 import { serveSite } from './site/run.ts';

@@ -1,5 +1,5 @@
-// The lease suite: acquire, renew and checkpoint beside raw commits of the same store, the cost of the
-// public API above the port, and the cost of many leases in one session.
+// The lease suite. It measures acquire, renew and checkpoint beside raw commits of the same store. It also
+// measures the cost of the public API above the port, and of many leases in one session.
 
 import { type Floor, openDiskFloor } from '../floor.ts';
 import {

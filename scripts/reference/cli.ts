@@ -1,4 +1,4 @@
-// The reference of the command line, from the list of commands.
+// Renders the reference of the command line from the list of commands.
 
 import type { CommandEntry, CommandSpec, Flag } from '../../src/cli/command.ts';
 import { COMMAND_GROUPS } from '../../src/cli/commands.ts';
@@ -87,7 +87,7 @@ function typeOf({ value }: Flag): string {
   return value.includes('|') ? 'choice' : 'text';
 }
 
-/** The help without its default and variable, which have places of their own. */
+/** Separates the description of a flag from its default and its environment variable. */
 export function describedFlag(help: string): {
   readonly text: string;
   readonly usual: string;

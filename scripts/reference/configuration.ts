@@ -1,4 +1,4 @@
-// The reference of a coordinator's settings, from their schema.
+// Renders the reference of a coordinator's settings from their schema.
 
 import type { TSchema } from 'typebox';
 import { SETTINGS, type SettingName } from '../../src/server/config.ts';

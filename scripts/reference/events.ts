@@ -1,4 +1,4 @@
-// The reference of statuses, events and reports, from the lists in the JSDoc of their types.
+// Renders the reference of statuses, events and reports from the lists in the JSDoc of their types.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -74,7 +74,7 @@ function tableFor(...of: Parameters<typeof listedIn>): readonly string[] {
   return [tableOf([['Name', 'Meaning'], ...listedIn(...of)])];
 }
 
-/** The items of the list in the JSDoc of a type; they must be all of `names`, in any order. */
+/** Returns the list in the JSDoc of a type. Throws unless it has exactly `names`, in any order. */
 function listedIn(
   file: string,
   type: string,

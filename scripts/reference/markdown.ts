@@ -1,4 +1,4 @@
-// Markdown at the width of the house.
+// Writes Markdown with lines of at most 100 columns.
 
 const WIDTH = 100;
 
@@ -9,7 +9,7 @@ export interface Front {
   readonly group?: string;
 }
 
-/** A page from its parts: front matter, a mark that it is generated, and blocks with an empty line between them. */
+/** Joins front matter, a note that names the generator, and blocks. */
 export function pageText(front: Front, source: string, blocks: readonly string[]): string {
   const [heading, ...others] = blocks.map((block) => block.trimEnd()).filter(Boolean);
   const mark = `<!-- Generated from ${source} by \`npm run reference\`. Do not edit. -->`;
@@ -17,7 +17,7 @@ export function pageText(front: Front, source: string, blocks: readonly string[]
   return `---\n${lines.join('\n')}\n---\n\n${[heading, mark, ...others].join('\n\n')}\n`;
 }
 
-/** A row is its cells; the first row is the head. */
+/** The first row is the head. */
 export function tableOf(rows: readonly (readonly string[])[]): string {
   const [head = [], ...others] = rows.map((row) => row.map(cell));
   const rule = head.map(() => '---');
@@ -33,7 +33,7 @@ export function codeBlock(language: string, text: string): string {
   return `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 }
 
-/** Paragraphs at the width of the house; tables, headings and comments as they are. */
+/** Wraps paragraphs; tables, headings and comments stay as they are. */
 export function wrapped(text: string): string {
   return text
     .split('\n\n')
@@ -43,7 +43,7 @@ export function wrapped(text: string): string {
     .join('\n\n');
 }
 
-/** A word, or words that hold a code span together. */
+/** A word. A code span counts as one, so that no line break splits it. */
 const UNBROKEN = /(?:`[^`]*`|[^\s`])+/g;
 
 export function wrappedLine(text: string): string {
@@ -59,7 +59,7 @@ export function wrappedLine(text: string): string {
   return [...lines, line].join('\n');
 }
 
-/** Text whose angle brackets and braces a page shows, outside of code spans. */
+/** Escapes angle brackets and braces outside of code spans. */
 export function plain(text: string): string {
   return text.replaceAll(/`[^`]*`|[<{]/g, (match) => {
     if (match === '<') return '&lt;';

@@ -1,4 +1,4 @@
-// The reference of Prometheus metrics: all that the package registers.
+// Renders the reference of all Prometheus metrics that the package registers.
 
 import { type Metric, Registry } from 'prom-client';
 import type { METRICS } from '../../src/observe/metric-names.ts';

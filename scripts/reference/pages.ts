@@ -1,4 +1,4 @@
-// All generated pages of docs/reference.
+// Renders all generated pages of docs/reference.
 
 import { type PublicExport, publicApi } from '../../test/tidy/public-api.ts';
 import { cliPage } from './cli.ts';
@@ -12,7 +12,7 @@ import { typescriptIndex, typescriptPages } from './typescript.ts';
 /** Texts by path from the repository's root. */
 export type Pages = Readonly<Record<string, string>>;
 
-/** In the repository and in the package: whatever a review should show. */
+/** Pages in the repository and the package, so that a review shows their changes. */
 export async function committedPages(api: readonly PublicExport[] = publicApi()): Promise<Pages> {
   return {
     'docs/reference/cli.md': await cliPage(),
@@ -25,7 +25,7 @@ export async function committedPages(api: readonly PublicExport[] = publicApi())
   };
 }
 
-/** Only in the site: large, and made from declarations and schemas that are in the package. */
+/** Large pages that only the site has. The package has the declarations and schemas behind them. */
 export function sitePages(): Pages {
   const pages = { ...restPages(), ...typescriptPages(publicApi()) };
   return Object.fromEntries(

@@ -1,4 +1,5 @@
-// The reference of the HTTP API, from its OpenAPI document: a list of operations, and a page for each tag.
+// Renders the reference of the HTTP API from its OpenAPI document: a list of operations, and a page for
+// each tag.
 
 import { API_VERSION, openapiOf } from '../../src/protocol/rest/openapi.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
@@ -65,7 +66,7 @@ export function apiDocument(): ApiDocument {
   return openapiOf(ROUTES, API_VERSION) as ApiDocument;
 }
 
-/** The list of all operations; it is committed, so that a review shows a change of the API. */
+/** The list of all operations. It is in the repository, so that a review shows API changes. */
 export function restIndex(document: ApiDocument = apiDocument()): string {
   const listed = operationsOf(document);
   const groups = document.tags.map(({ name, description }) => {
@@ -87,7 +88,7 @@ export function restIndex(document: ApiDocument = apiDocument()): string {
   ]);
 }
 
-/** A page for each tag, and one for the schemas they share, by path in docs/reference. */
+/** Pages by path in docs/reference: one for each tag, and one for shared schemas. */
 export function restPages(document: ApiDocument = apiDocument()): Readonly<Record<string, string>> {
   const listed = operationsOf(document);
   const pages = document.tags.map(({ name, description }, at) => {

@@ -20,7 +20,7 @@ export interface ApiSchema {
   readonly format?: string;
 }
 
-/** The type of a value in a few words; the shape of a named schema is on the page of schemas. */
+/** The type of a value in a few words. The page of schemas shows the properties of a named schema. */
 export function typeText(schema: ApiSchema): string {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split('/').at(-1) ?? '';
@@ -47,7 +47,7 @@ function code(value: unknown): string {
 
 const DEPTH_MAX = 3;
 
-/** A row for each property; those of inner objects have the path in front. */
+/** One row per property. Properties of inner objects have their path as a prefix. */
 export function schemaRows(
   schema: ApiSchema,
   prefix = '',

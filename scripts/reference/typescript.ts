@@ -1,4 +1,5 @@
-// The reference of the TypeScript API: each entry point with its exports, their declarations and their JSDoc.
+// Renders the reference of the TypeScript API: each entry point with its exports, their declarations and
+// their JSDoc.
 
 import type { PublicExport } from '../../test/tidy/public-api.ts';
 import { codeBlock, pageText, plain, tableOf, wrapped } from './markdown.ts';
@@ -44,7 +45,7 @@ const SORTS: readonly (readonly [sort: PublicExport['sort'], title: string])[] =
 const INTRODUCTION = `The package has these entry points. The site has a page for each, with declarations and examples. A
 type that several entry points export is listed once.`;
 
-/** The names of all exports; it is committed, so that a review shows a change of the API. */
+/** The names of all exports. The list is in the repository, so that a review shows API changes. */
 export function typescriptIndex(api: readonly PublicExport[]): string {
   const entries = entriesOf(api);
   const lists = entries.map(([entry, exports]) => {
@@ -61,7 +62,7 @@ export function typescriptIndex(api: readonly PublicExport[]): string {
   ]);
 }
 
-/** A page for each entry point, by path in docs/reference. */
+/** Pages by path in docs/reference: one for each entry point. */
 export function typescriptPages(api: readonly PublicExport[]): Readonly<Record<string, string>> {
   const pages = entriesOf(api).map(([entry, exports], at) => {
     const sections = SORTS.flatMap(([sort, title]) => {
@@ -89,7 +90,7 @@ function exportText({ name, docs, declaration }: PublicExport): string {
   ].join('\n\n');
 }
 
-/** The text before the first tag, and the examples. Other tags are for the compiler. */
+/** Returns the text before the first tag, and the examples. Other tags are for the compiler. */
 function jsDoc(docs: string): { readonly text: string; readonly examples: readonly string[] } {
   const [text = '', ...tags] = docs.split(/^(?=@\w)/m);
   const examples = tags

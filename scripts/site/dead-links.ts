@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 
-/** Links of built pages that lead to no file or to no element of a page. */
+/** Returns the links of built pages whose file or anchor does not exist. */
 export function deadLinks(folder: string, base: string): readonly string[] {
   const pages = new Map(
     globSync('**/*.html', { cwd: folder })

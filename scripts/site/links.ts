@@ -1,14 +1,14 @@
 import { dirname, join, relative } from 'node:path/posix';
 
-/** A code span or block, which stays; or a link, with its mark of an image, its text and its target. */
+/** Matches code, which stays as it is, or a link: the `!` of an image, the text and the target. */
 const CODE_OR_LINK =
   /^(?<fence>[ \t]*(?:`{3,}|~{3,}))[\s\S]*?^\k<fence>|(?<ticks>`+)[^`][\s\S]*?\k<ticks>|(?<image>!?)\[(?<text>(?:[^[\]`]|`[^`]*`|\[[^\]]*\])*)\]\((?<target>[^)\s]+)\)/gm;
 
 const EXTERNAL = /^[a-z][a-z0-9+.-]*:/i;
 
 /**
- * Links between files of the repository as links between pages of the site. A link to a file that is not in the site,
- * such as a source, keeps only its text.
+ * Turns links between files of the repository into links between pages of the site. A link to a file
+ * that the site does not have, such as a source, becomes plain text.
  */
 export function siteLinks(
   text: string,

@@ -1,4 +1,4 @@
-// llms.txt and llms-full.txt: the list of pages and their whole text, for programs that read.
+// llms.txt and llms-full.txt: the list of pages and their whole text, for language models.
 
 import { frontMatterOf, type Page, type Section } from './sections.ts';
 

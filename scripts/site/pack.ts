@@ -5,10 +5,10 @@ import { brotliCompressSync, constants } from 'node:zlib';
 import type { PackedSite } from '../../src/server/docs-files.ts';
 
 const BINARY: ReadonlySet<string> = new Set(['.png', '.woff2', '.ico']);
-/** 10 is much faster than 11, and its file is hardly larger. */
+/** Much faster than the maximum of 11, and the file is hardly larger. */
 const QUALITY = 9;
 
-/** The files of a built site as the one file that a coordinator reads. */
+/** Packs the files of a built site into the one file that a coordinator reads. */
 export function packedSite(folder: string): Buffer {
   const [texts, binaries]: [Record<string, string>, Record<string, string>] = [{}, {}];
   const scripts = new Set<string>();
@@ -32,7 +32,7 @@ export function packedSite(folder: string): Buffer {
   });
 }
 
-/** Their digests, as a content security policy takes them. */
+/** Returns the digests of inline scripts, in the form of a content security policy. */
 function inlineScripts(html: string): readonly string[] {
   return [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)]
     .map(([, code = '']) => code)

@@ -8,7 +8,7 @@ import { buildSite } from './run.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CACHE = join(ROOT, '.cache');
-/** Where a coordinator that runs from source looks for it (ADR 0048). */
+/** A coordinator that runs from source serves this file (ADR 0048). */
 const PACKED = join(CACHE, 'site.br');
 const STAMP = join(CACHE, 'site.txt');
 const SOURCES = [
@@ -23,7 +23,7 @@ const SOURCES = [
   ...['src/**/*.ts', 'contract/**/*.ts', 'scripts/{site,reference}/**/*.ts', 'test/tidy/*.ts'],
 ];
 
-/** Builds and packs the site unless what is there was made of the same sources; where it is. */
+/** Builds and packs the site if its sources have changed, and returns the path of the file. */
 export async function provideSite(log: (line: string) => void): Promise<string> {
   const digest = sourcesDigest();
   const isCurrent = (): boolean =>

@@ -16,13 +16,13 @@ const BUILT = join(FOLDER, 'built');
 const GENERATOR = join(ROOT, 'node_modules/vitepress/bin/vitepress.js');
 const WATCHED = ['docs', 'site', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 
-/** Where the coordinator serves the site; links in it begin with this. */
+/** The path at which the coordinator serves the site. All its links begin with this. */
 export const BASE = '/docs/';
 
-/** Lines of the generator that ask for a correction. */
+/** Matches warnings in the output of the generator. */
 const WARNING = /\bwarn|\(!\)|falling back|deprecat/i;
 
-/** Builds the site and returns its folder. A warning or a dead link rejects. */
+/** Builds the site and returns its folder. Throws on a warning or a dead link. */
 export async function buildSite(log: (line: string) => void): Promise<string> {
   const startedAt = performance.now();
   clear(FOLDER);
@@ -57,7 +57,7 @@ async function runGenerator(command: string): Promise<string> {
   return `${out}\n${errors}`;
 }
 
-/** Stages again after each edit; the generator's server sees what changed. */
+/** Stages the pages again after each edit, so that the generator's server shows it. */
 export async function serveSite(args: readonly string[]): Promise<void> {
   clear(FOLDER);
   const generated = sitePages();
@@ -77,7 +77,7 @@ export async function serveSite(args: readonly string[]): Promise<void> {
   for (const watcher of watchers) watcher.close();
 }
 
-/** A page that is being written may have no heading for a moment. */
+/** Reports errors and continues: an unfinished page may have no heading yet. */
 function restage(generated: Pages): void {
   try {
     stage(sectionsOf(generated), FOLDER);

@@ -25,12 +25,12 @@ export interface Section {
   readonly pages: readonly Page[];
 }
 
-/** A folder of docs/, or files with a place in the site of their own. */
+/** A folder of docs/, or single files with their own path in the site. */
 interface Source {
   readonly pattern: string;
   readonly into: string;
   readonly group?: string;
-  /** Where the first page of the pattern stands, if its front matter does not say. */
+  /** The position of the first page of the pattern, unless its front matter has one. */
   readonly order?: number;
 }
 
@@ -63,7 +63,7 @@ const INTERNALS: readonly Source[] = [
 
 const LAST = 1_000_000;
 
-/** `generated` has texts by path, of pages that are not in the repository. Sections without a page are left out. */
+/** `generated` has the texts, by path, of pages outside the repository. Leaves out empty sections. */
 export function sectionsOf(generated: Readonly<Record<string, string>> = {}): readonly Section[] {
   const built = Object.entries(generated).map(([source, text]) =>
     pageOf({ source, path: source.replace(/^docs\//, ''), text }),
@@ -102,7 +102,7 @@ function pagesOf({ pattern, into, group, order }: Source): readonly Page[] {
     });
 }
 
-/** A page from its text; the front matter decides before the defaults. */
+/** Builds a page from its text. Front matter overrides the defaults. */
 export function pageOf(
   file: Pick<Page, 'source' | 'path' | 'text'>,
   byDefault: { readonly group?: string | undefined; readonly order?: number | undefined } = {},
@@ -123,7 +123,7 @@ function pathOf(path: string): string {
   return path.replace(/(^|\/)README\.md$/, '$1index.md').replace('ARCHITECTURE', 'architecture');
 }
 
-/** One `name: value` in each line; quotes around a value are dropped. */
+/** Reads one `name: value` per line, and removes quotes around values. */
 export function frontMatterOf(text: string): Readonly<Record<string, string>> {
   const [, block = ''] = /^---\n([\s\S]*?)\n---\n/.exec(text) ?? [];
   const lines = block.split('\n').map((line) => /^(\w+):\s*(.*?)\s*$/.exec(line));
@@ -138,12 +138,12 @@ function inOrder(a: Page, b: Page): number {
   return a.order - b.order || (a.path < b.path ? -1 : 1);
 }
 
-/** The address of a page, as the generator's navigation takes it. */
+/** The link to a page, in the form that the generator's navigation expects. */
 export function linkOf(page: Page | undefined): string {
   return `/${(page?.path ?? '').replace(/(^|\/)index\.md$/, '$1').replace(/\.md$/, '')}`;
 }
 
-/** Files that pages show, copied beside them. */
+/** Files that pages embed, such as images. */
 export function assetsOf(): readonly string[] {
   return existsSync(join(ROOT, 'docs/images'))
     ? globSync('docs/images/*.{png,svg}', { cwd: ROOT }).sort()

@@ -1,4 +1,4 @@
-/** The anchor of a heading, as the common forges make it, so that one link works there and in the site. */
+/** The anchor of a heading, like that of code hosts, so that a link works there and in the site. */
 export function slugOf(heading: string): string {
   return heading
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')

@@ -1,4 +1,4 @@
-// Copies the pages into one folder, at their paths in the site, with the links between them adapted.
+// Copies the pages into one folder, at their paths in the site, and adapts the links between them.
 
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,7 +25,7 @@ export interface Navigation {
   readonly sidebar: Readonly<Record<string, readonly SidebarItem[]>>;
 }
 
-/** Writes the folder anew; files that did not change are not touched, so that a running server sees only edits. */
+/** Writes all pages. It does not touch unchanged files, so that a running server sees only edits. */
 export function stage(sections: readonly Section[], folder: string): void {
   const pages = sections.flatMap((section) => section.pages);
   const assets = assetsOf();
@@ -49,7 +49,7 @@ export function stage(sections: readonly Section[], folder: string): void {
   writeIfChanged(join(folder, 'navigation.json'), JSON.stringify(navigationOf(sections)));
 }
 
-/** Removes what an earlier run left: a page that was moved must not live on. */
+/** Removes pages of an earlier run, because some may have moved. */
 export function clear(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -76,7 +76,7 @@ export function navigationOf(sections: readonly Section[]): Navigation {
   };
 }
 
-/** Pages of a group stand together, where the first of them stands. */
+/** Puts the pages of a group together, at the position of the first one. */
 function itemsOf(pages: readonly Page[]): readonly SidebarItem[] {
   const items = new Map<string, Page[]>();
   for (const page of pages) {
