@@ -2,8 +2,13 @@
 // which one (X-7).
 
 import assert from 'node:assert/strict';
+import { CLAIM_SCAN_MAX } from '../../../src/execution/decide/suspect.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
-import type { Claimed, Submit } from '../../../src/store/contract/execution-store.ts';
+import type {
+  Claimed,
+  CoordinatorStore,
+  Submit,
+} from '../../../src/store/contract/execution-store.ts';
 import type { OpenedSession } from '../../lease/opened-session.ts';
 import type { ExecutionCase, ExecutionHarness } from '../contract-case.ts';
 import { mustActivate, workerOf } from '../releases/releasing.ts';
@@ -60,6 +65,16 @@ async function suspects(
     await endSessionOf(store, who);
   }
   return ids;
+}
+
+/** Lets this session claim so many new executions. */
+async function carryMany(
+  store: CoordinatorStore,
+  who: OpenedSession,
+  count: number,
+): Promise<void> {
+  await Promise.all(Array.from({ length: count }, () => mustSubmit(store)));
+  assert.equal((await claimAll(store, who)).length, count);
 }
 
 function idsOf(claims: readonly Claimed[]): readonly ExecutionId[] {
@@ -226,6 +241,67 @@ export const suspectCases: readonly ExecutionCase[] = [
       assert.deepEqual(await claimIds(store, old), []);
       await advance(1);
       assert.equal((await claimIds(store, old)).length, 1);
+    },
+  },
+  {
+    upholds: 'X-7, X-56, X-90',
+    name: 'a suspect is found behind more executions of another pipeline than a claim looks at',
+    async run(harness) {
+      const { store, advance } = harness;
+      const old = await veteran(harness);
+      const id = await mustSubmit(store, { pipeline: OTHER_PIPELINE });
+      for (const name of ['first', 'second']) {
+        const who = await worker(store, name);
+        await claimAll(store, who, { pipelines: [OTHER_PIPELINE] });
+        if (name === 'second') await carryMany(store, who, CLAIM_SCAN_MAX.left + 1);
+        await endSessionOf(store, who);
+      }
+      await advance(MOST_MS);
+      const request = claiming(old, 10, { pipelines: [OTHER_PIPELINE], dice: 0 });
+      assert.deepEqual(idsOf((await claimOnce(store, request)).claims), [id]);
+    },
+  },
+  {
+    upholds: 'X-7, X-90',
+    name: 'an execution that was lost once is found behind more suspects than a claim looks at',
+    async run({ store }) {
+      const count = CLAIM_SCAN_MAX.left + 20;
+      const first = await worker(store, 'first');
+      await carryMany(store, first, count);
+      await endSessionOf(store, first);
+      const second = await worker(store, 'second');
+      assert.equal((await claimAll(store, second)).length, count);
+      const { id } = await running(store, second);
+      await endSessionOf(store, second);
+      const young = await worker(store, 'young');
+      const found: ExecutionId[] = [];
+      for (let nth = 0; nth < 64 && found.length === 0; nth += 1) {
+        const { claims } = await claimOnce(store, claiming(young, 10, { dice: nth / 64 }));
+        found.push(...idsOf(claims));
+      }
+      assert.deepEqual(found, [id]);
+    },
+  },
+  {
+    upholds: 'X-7, X-90',
+    name: 'lost executions are found beside a session that left more suspects than a claim looks at',
+    async run({ store }) {
+      for (const name of ['first', 'second']) {
+        const who = await worker(store, name);
+        if (name === 'first') await carryMany(store, who, CLAIM_SCAN_MAX.left);
+        else assert.equal((await claimAll(store, who)).length, CLAIM_SCAN_MAX.left);
+        await endSessionOf(store, who);
+      }
+      const dead: OpenedSession[] = [];
+      const left: ExecutionId[] = [];
+      for (let nth = 0; nth < 8; nth += 1) {
+        dead.push(await worker(store, `worker ${nth}`));
+        left.push((await running(store, dead[nth] as OpenedSession)).id);
+      }
+      for (const who of dead) await endSessionOf(store, who);
+      const young = await worker(store, 'young');
+      const { claims } = await claimOnce(store, claiming(young, 10, { project: PROJECT }));
+      assert.deepEqual(idsOf(claims), left.toSorted());
     },
   },
   {

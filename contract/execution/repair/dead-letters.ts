@@ -78,18 +78,20 @@ export const deadLetterCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-10, Y-11',
-    name: 'a dead letter cuts a code that is too long, and the execution still ends',
+    name: 'a dead letter cuts a long code and a long step, and the execution ends',
     async run({ store }) {
       const ann = await worker(store);
       // Incompressible text: an index accepts longer text if it can compress it.
       const long = Array.from({ length: 60 }, (_, n) => digestOf(Buffer.from(`${n}`))).join('é');
       for (const concurrency of [undefined, { key: 'one', limit: 1 }]) {
-        const deadLetter = letter({ code: long, reason: long });
+        const deadLetter = letter({ code: long, reason: long, step: long });
         const id = await ended(store, ann, { deadLetter, ...(concurrency && { concurrency }) });
-        const { code = '', reason } = (await store.executions.deadLetter(id)) ?? {};
+        const { code = '', step = '', reason } = (await store.executions.deadLetter(id)) ?? {};
         assert.equal(reason, long);
-        assert.ok(code.endsWith('…') && long.startsWith(code.slice(0, -1)), code);
-        assert.ok(Buffer.byteLength(code) > 250 && Buffer.byteLength(code) <= 256, code);
+        for (const cut of [code, step]) {
+          assert.ok(cut.endsWith('…') && long.startsWith(cut.slice(0, -1)), cut);
+          assert.ok(Buffer.byteLength(cut) > 250 && Buffer.byteLength(cut) <= 256, cut);
+        }
         assert.ok((await listed(store, { code })).includes(id));
       }
     },
@@ -234,6 +236,28 @@ export const deadLetterCases: readonly ExecutionCase[] = [
         others.map(({ count }) => count),
         [1],
       );
+    },
+  },
+  {
+    upholds: 'Y-10',
+    name: 'a reply has at most 1,000 groups, the most frequent ones',
+    async run({ store }) {
+      const ann = await worker(store);
+      const count = 1_002;
+      await Promise.all(Array.from({ length: count }, () => mustSubmit(store)));
+      const claims = await claimAll(store, ann);
+      assert.equal(claims.length, count);
+      const steps = claims.map((_, nth) => `step:${nth < 2 ? 'often' : nth}#1`);
+      await Promise.all(
+        claims.map(async (claimed, nth) => {
+          const deadLetter = letter({ step: steps[nth] as string });
+          const request = finishing(heldOf(claimed, ann), { status: 'failed', deadLetter });
+          expectKind(await store.executions.finish(request), 'finished');
+        }),
+      );
+      const groups = await store.executions.deadLetterGroups({ project: PROJECT });
+      assert.equal(groups.length, 1_000);
+      assert.deepEqual([groups[0]?.step, groups[0]?.count], ['step:often#1', 2]);
     },
   },
 ];

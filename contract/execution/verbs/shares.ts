@@ -183,10 +183,13 @@ export const shareCases: readonly ExecutionCase[] = [
       const { nextReadyInMs, more } = await claimOnce(store, claiming(bob, 100, only));
       assert.deepEqual({ nextReadyInMs, more }, { nextReadyInMs: 5_000, more: false });
       await advance(1_000);
-      const elsewhere = { project: 'zoo' as ProjectName };
-      const none = await claimOnce(store, claiming(bob, 100, elsewhere));
-      assert.equal(none.claims.length, 0);
-      assert.equal(none.nextReadyInMs, undefined);
+      // Before and after all others in the order of names.
+      for (const name of ['a', 'zoo']) {
+        const elsewhere = { project: name as ProjectName };
+        const none = await claimOnce(store, claiming(bob, 100, elsewhere));
+        assert.equal(none.claims.length, 0);
+        assert.equal(none.nextReadyInMs, undefined);
+      }
       assert.deepEqual(
         byProject({ claims: await claimAll(store, bob) } as ClaimedResult),
         [5, 0, 5],

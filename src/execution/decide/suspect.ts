@@ -12,7 +12,8 @@ export const SUSPECT_WAIT = { times: 4, minMs: 1_000, maxMs: 300_000 } as const;
 
 /**
  * The most that one claim looks at: sessions that run something, executions that dead sessions left,
- * and suspects among these. It starts at a random one, so later claims look at the others (X-90).
+ * and, on SQLite, suspects among these. It starts at a random one, so later claims look at the
+ * others (X-90).
  */
 export const CLAIM_SCAN_MAX = { sessions: 100, left: 500, suspects: 20 } as const;
 

@@ -56,8 +56,8 @@ export function deadLetterOf(failure: Failure, attempts = 0): DeadLetter {
   return { category, code, reason: message, ...(at === undefined ? {} : { step: at }), attempts };
 }
 
-/** Bounded, because lists and counts use an index over the code. */
-const CODE_BYTES_MAX = 256;
+/** Bounds code and step: an index contains the code, and one reply has both of 1,000 groups. */
+const LABEL_BYTES_MAX = 256;
 
 /**
  * A failure may have any text. Databases accept no NUL, no half of a surrogate pair and no code of
@@ -69,7 +69,7 @@ export function storable(letter: DeadLetter): DeadLetter {
     ...letter,
     code: short(fit(code)),
     reason: fit(reason),
-    ...(step === undefined ? {} : { step: fit(step) }),
+    ...(step === undefined ? {} : { step: short(fit(step)) }),
   };
 }
 
@@ -78,8 +78,8 @@ function fit(text: string): string {
 }
 
 function short(text: string): string {
-  if (Buffer.byteLength(text) <= CODE_BYTES_MAX) return text;
-  const kept = Buffer.from(text).subarray(0, CODE_BYTES_MAX - Buffer.byteLength('…'));
+  if (Buffer.byteLength(text) <= LABEL_BYTES_MAX) return text;
+  const kept = Buffer.from(text).subarray(0, LABEL_BYTES_MAX - Buffer.byteLength('…'));
   // The cut may fall inside a character, so drop the replacement character.
   return `${kept.toString().replace(/\uFFFD$/, '')}…`;
 }

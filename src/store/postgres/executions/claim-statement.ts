@@ -7,6 +7,7 @@
 //   seen      the first entries of each spot, one more than its project's fair part, without locks
 //   allotted  the number to take from each spot, so that the claim locks only rows that it takes;
 //             if there is only one spot, as usual, the statement skips `seen`
+//   abandoned a bounded part of the executions that dead sessions left (X-90)
 //   suspect   the one suspect to try now (X-56), which counts against its lane's limit; `lost` has
 //             no suspects
 //   ready, lost, tried   the locked rows in their current state: PostgreSQL rechecks changed rows
@@ -20,6 +21,7 @@
 
 import { CLAIM_SCAN_MAX, SUSPECT_FROM, SUSPECT_WAIT } from '../../../execution/decide/suspect.ts';
 import { REPLAY } from '../../../execution/route.ts';
+import { NAME_BYTES_MAX } from '../../../lease/names.ts';
 import { BEATS_PER_TTL } from '../../../lease/session.ts';
 import type { ExecutionRow } from '../../execution-rows.ts';
 import { type Statement, statement } from '../database.ts';
@@ -87,10 +89,7 @@ function nextHolder(after?: string): string {
 function projectIn(source: number, above?: string): string {
   const beyond =
     above === undefined ? `and e.project >= coalesce($6::text, '')` : `and e.project > ${above}`;
-  const within =
-    source === LOST
-      ? `e.status = 1 and e.session_id = s.left_by and not (${IS_SUSPECT})`
-      : `e.ready_at is not null and e.hold = 0 and ${isGated(source)}`;
+  const within = `e.ready_at is not null and e.hold = 0 and ${isGated(source)}`;
   return `(select e.project from hf.execution e where ${within} and e.pipeline = s.pipeline and e.lane = s.lane ${beyond} order by e.project limit 1)`;
 }
 
@@ -101,8 +100,7 @@ function firstIn(source: number, after = ''): string {
 
 const IN_SPOT = 'e.pipeline = s.pipeline and e.lane = s.lane and e.project = s.project';
 const IS_READY = `e.ready_at is not null and e.ready_at >= s.floor and e.ready_at <= (select now.at from now) and e.hold = 0 and not e.gated and ${IN_SPOT}`;
-const IS_LEFT = `e.status = 1 and e.session_id = s.left_by and ${IN_SPOT}`;
-const IS_LOST = `${IS_LEFT} and not (${IS_SUSPECT})`;
+const IS_LOST = `s.source = ${LOST} and e.left_by = s.left_by and ${IN_SPOT} and not e.is_suspect`;
 
 /** Reads the entries of spot `s` without locks, one more than `most`. */
 function seenIn(most: string, scope: Scope): string {
@@ -110,7 +108,7 @@ function seenIn(most: string, scope: Scope): string {
            ${ofAll(
              scope,
              `union all
-           (select e.id, 0 from hf.execution e where s.source = ${LOST} and ${IS_LOST} limit ${most} + 1)`,
+           (select e.id, 0 from abandoned e where ${IS_LOST} limit ${most} + 1)`,
            )}`;
 }
 
@@ -138,12 +136,9 @@ const IS_FOR_ALL = `strpos(s.pipeline, chr(31)) = 0 and not starts_with(s.pipeli
 
 const IS_ANNOUNCED = `(${IS_FOR_ALL} or exists (select from hf.worker_route w where w.session_id = $1 and w.project = s.project and w.route = s.pipeline))`;
 
-/**
- * For suspect `e` of dead session `d`: the latest time of the owner's death, and the wait from then
- * on.
- */
-const LOST_AT = 'greatest(e.claimed_at, coalesce(d.silent_at, e.claimed_at))';
-const WAIT_MS = `least(${SUSPECT_WAIT.maxMs}, greatest(${SUSPECT_WAIT.minMs}, ${SUSPECT_WAIT.times} * (${LOST_AT} - e.claimed_at)))`;
+/** For suspect `s`: the latest time of the owner's death, and the wait from then on. */
+const LOST_AT = 'greatest(s.claimed_at, coalesce(s.silent_at, s.claimed_at))';
+const WAIT_MS = `least(${SUSPECT_WAIT.maxMs}, greatest(${SUSPECT_WAIT.minMs}, ${SUSPECT_WAIT.times} * (${LOST_AT} - s.claimed_at)))`;
 
 /**
  * This session already tries a suspect, which has recorded nothing and has not run as long as the
@@ -165,29 +160,63 @@ const FLOORS = `(select json_agg(json_build_object('source', f.source, 'pipeline
 const UNLESS_LEFT = `
      where not exists (select from dead) -- guard: takes-over`;
 
-const SUSPECTS = `suspect as materialized (
+/** True for half of the dice, evenly spread. */
+const IS_FORWARD = 'floor(coalesce($7::float8, 0) * 1000003)::integer % 2 = 0';
+
+/** No name of a project is greater, in the order of bytes. */
+const LAST_PROJECT = `repeat(chr(1114111), ${NAME_BYTES_MAX})`;
+
+/**
+ * Reads the first executions that session `d` left in a pipeline and lane, or the last ones, so that
+ * those behind many suspects are found too. The order leaves the planner only the index of running
+ * executions, of which it reads no other pipelines, lanes and projects.
+ */
+function abandonedBy(direction: '' | 'desc'): string {
+  const order = ['session_id', 'pipeline', 'lane', 'project'];
+  return `(select e.id, e.claimed_at, e.claimed_seq, e.fruitless, e.project, e.pipeline, e.lane
+             from hf.execution e
+            where ${direction === '' ? IS_FORWARD : `not (${IS_FORWARD})`}
+              and e.status = 1
+              and ${equalsByIndex('e.session_id', 'd.id')}
+              and e.pipeline = p.pipeline
+              and e.lane = l.lane
+              and e.project >= coalesce($6::text, '')
+              and e.project <= coalesce($6::text, ${LAST_PROJECT})
+            order by ${order.map((column) => `e.${column} ${direction}`).join(', ')}
+            limit ${CLAIM_SCAN_MAX.left})`;
+}
+
+/** Each dead session has its part of the bound, so that none can hide what another left. */
+const PART = `(select ${CLAIM_SCAN_MAX.left} / greatest(count(*), 1) from dead)`;
+
+const LEFT_WORK = `abandoned as materialized (
+    select e.*, ${IS_SUSPECT} as is_suspect
+      from (
+           select e.*, d.id as left_by, d.silent_at
+             from me
+            cross join dead d
+            cross join lateral (
+                  select e.*
+                    from unnest($2::text[]) as p(pipeline)
+                   cross join unnest($3::smallint[]) as l(lane)
+                   cross join lateral (
+                         ${abandonedBy('')}
+                         union all
+                         ${abandonedBy('desc')}
+                         ) e
+                   limit ${PART}
+                  ) e
+           ) e
+  ),
+  suspect as materialized (
     select s.id, s.lane, s.left_by
       from me
-     cross join dead d
-     cross join lateral (
-           select e.id, e.lane, e.pipeline, e.project, e.claimed_at, d.id as left_by
-             from (
-                  select e.*
-                    from hf.execution e
-                   where e.status = 1
-                     and ${equalsByIndex('e.session_id', 'd.id')}
-                     and e.pipeline = any ($2::text[]) -- guard: suspect-pipeline
-                     and e.lane = any ($3::smallint[]) -- guard: suspect-lane
-                     and ($6::text is null or e.project = $6) -- guard: suspect-project
-                   limit ${CLAIM_SCAN_MAX.left}
-                  ) e
-            where ${IS_SUSPECT} -- guard: suspect-lost
-              and (select now.at from now) - ${LOST_AT} >= ${WAIT_MS} -- guard: suspect-wait
-              and (select now.at from now) - me.born_at >= ${WAIT_MS} -- guard: suspect-age
-              and not ${TRIES_ONE} -- guard: suspect-one
-            order by e.claimed_at, e.id
-           ) s
-     where ${IS_ANNOUNCED} -- guard: suspect-announced
+     cross join abandoned s
+     where s.is_suspect -- guard: suspect-lost
+       and (select now.at from now) - ${LOST_AT} >= ${WAIT_MS} -- guard: suspect-wait
+       and (select now.at from now) - me.born_at >= ${WAIT_MS} -- guard: suspect-age
+       and not ${TRIES_ONE} -- guard: suspect-one
+       and ${IS_ANNOUNCED} -- guard: suspect-announced
      order by s.claimed_at, s.id
      limit 1
   ),`;
@@ -239,7 +268,7 @@ const spotsOf = (scope: Scope): string => `
       left join hf.session h on ${equalsByIndex('h.id', 'c.id')}
      where ${DEAD} -- guard: lost
   ),
-  ${ofAll(scope, SUSPECTS)}
+  ${ofAll(scope, LEFT_WORK)}
   asked as materialized (
     select p.pipeline, l.lane, l.most${ofAll(scope, ' - (select count(*) from suspect x where x.lane = l.lane)::integer')} as most, l.projects
       from me
@@ -254,13 +283,13 @@ const spotsOf = (scope: Scope): string => `
      ${ofAll(
        scope,
        `union all
-     select s.*, 0, ${projectIn(LOST)} from (select a.*, ${LOST}, d.id as left_by from asked a cross join dead d) s`,
+     select distinct a.*, ${LOST}, e.left_by, 0::bigint, e.project from asked a join abandoned e on e.pipeline = a.pipeline and e.lane = a.lane where not e.is_suspect`,
      )}
      union all
      select s.*, k.source, null, k.floor, k.project from asked s join ${KNOWN} on k.pipeline = s.pipeline and k.lane = s.lane)
     union all
     select s.pipeline, s.lane, s.most, s.projects, s.source, s.left_by, s.floor,
-           case s.source when ${READY} then ${projectIn(READY, 's.project')} when ${GATED} then ${projectIn(GATED, 's.project')} ${ofAll(scope, `else ${projectIn(LOST, 's.project')}`)} end
+           case s.source when ${READY} then ${projectIn(READY, 's.project')} when ${GATED} then ${projectIn(GATED, 's.project')}  end
       from spot s
      where s.project is not null
        and $6 is null
@@ -289,13 +318,18 @@ const LEFT = `lost as materialized (
     select r.*, (select h.seq from hf.history h where h.execution_id = r.id order by h.seq desc limit 1) as last
       from allotted s
      cross join lateral (
-           select e.id, e.fence, e.claimed_seq, e.fruitless
-             from hf.execution e
-            where s.source = ${LOST}
-              and ${IS_LEFT} -- guard: carrier
-              and not (${IS_SUSPECT}) -- guard: suspect
+           select l.*
+             from abandoned e
+            cross join lateral (
+                  select e.id, l.fence, l.claimed_seq, l.fruitless
+                    from hf.execution l
+                   where ${equalsByIndex('l.id', 'e.id')}
+                     and l.status = 1
+                     and l.session_id = s.left_by -- guard: carrier
+                     for no key update of l skip locked
+                  ) l
+            where ${IS_LOST} -- guard: left
             limit s.n
-              for no key update of e skip locked
            ) r
   ),
   tried as materialized (
@@ -400,7 +434,7 @@ const claimOf = (scope: Scope): string => `
            (select g.waits from gate g) as gate,
            (select count(*) from seen) > (select coalesce(sum(t.n), 0) from took t join fair f on f.lane = t.lane where not f.is_one)
            or exists (select from allotted s join fair f on f.lane = s.lane left join took t on t.lane = s.lane where f.is_one and ${leftOver(scope)})
-           ${ofAll(scope, `or (select count(*) from carrier) >= ${CLAIM_SCAN_MAX.sessions} and exists (select from lost)`)} as more,
+           ${ofAll(scope, `or exists (select from lost) and ((select count(*) from carrier) >= ${CLAIM_SCAN_MAX.sessions} or exists (select from abandoned e group by e.left_by having count(*) >= ${PART}))`)} as more,
            (select coalesce(bool_or(${OVERDUE}), false) from carrier c) as overdue,
            (select min(case s.source when ${READY} then ${firstIn(READY, 'and e.ready_at > (select now.at from now)')} else s.first_at end)
               from found s
@@ -426,7 +460,7 @@ export const CANDIDATES: Statement = statement(`
          union all
          (select e.id, e.gated, e.ready_at from hf.execution e where s.source = ${GATED} and ${IS_READY.replace('not e.gated', 'e.gated')} order by e.ready_at, e.id limit $9)
          union all
-         (select e.id, false, 0 from hf.execution e where s.source = ${LOST} and ${IS_LOST} limit fair.part)
+         (select e.id, false, 0 from abandoned e where ${IS_LOST} limit fair.part)
          ) r
    where s.first_at <= (select now.at from now)
    order by s.lane, s.project, r.at, r.id`);

@@ -1,5 +1,5 @@
 import { refuseClaims } from '../../../execution/decide/claim.ts';
-import { CLAIM_SCAN_MAX, claimerOf } from '../../../execution/decide/suspect.ts';
+import { claimerOf } from '../../../execution/decide/suspect.ts';
 import { claimRoutes, isForAnnounced } from '../../../execution/route.ts';
 import { toFence } from '../../../lease/fence.ts';
 import type { SessionId } from '../../../lease/names.ts';
@@ -26,8 +26,8 @@ export function claim(tx: Transaction, request: Claim): ClaimResult {
   const { dead, isOverdue, isCut } = runningSessions(tx, { project, dice });
   const pipelines: readonly string[] = claimRoutes(request);
   const announced = pipelines.some(isForAnnounced) ? announcedBy(tx, request.session) : NOTHING;
-  const all = leftByDead(tx, dead, dice);
-  const left = all.filter(
+  const abandoned = leftByDead(tx, dead, dice);
+  const left = abandoned.left.filter(
     (each) =>
       (project === undefined || each.project === project) &&
       pipelines.includes(each.pipeline) &&
@@ -48,7 +48,7 @@ export function claim(tx: Transaction, request: Claim): ClaimResult {
   });
   const chosen = suspect === undefined ? others : [suspect, ...others];
   const claims = takeAll(tx, chosen, self);
-  const isPart = isCut || all.length === CLAIM_SCAN_MAX.left;
+  const isPart = isCut || abandoned.isCut;
   return {
     kind: 'claimed',
     claims,

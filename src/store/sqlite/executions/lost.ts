@@ -162,15 +162,27 @@ export interface Left {
   readonly isSuspect: boolean;
 }
 
-/** Lists the executions that these sessions left, the longest claimed first. */
+export interface LeftWork {
+  /** The longest claimed first. */
+  readonly left: readonly Left[];
+  /** A session left more than its part of the bound. */
+  readonly isCut: boolean;
+}
+
+/** Lists the executions that these sessions left. */
 export function leftByDead(
   tx: Transaction,
   dead: readonly SessionId[],
   dice: number | undefined,
-): readonly Left[] {
+): LeftWork {
   const left: Left[] = [];
-  for (const session of dead) {
-    for (const values of leftBy(tx, session, { limit: CLAIM_SCAN_MAX.left - left.length, dice })) {
+  let isCut = false;
+  for (const [nth, session] of dead.entries()) {
+    // Each session has its part of the bound, so that none can hide what another left.
+    const limit = Math.floor((CLAIM_SCAN_MAX.left - left.length) / (dead.length - nth));
+    const rows = leftBy(tx, session, { limit, dice });
+    isCut ||= rows.length === limit;
+    for (const values of rows) {
       const [rowId, id, project, pipeline, lane, claimedAt, claimedSeq, claimsWithoutProgress] =
         values;
       const hasRecorded = claimsWithoutProgress === 0 || lastSeqOf(tx, id) > claimedSeq;
@@ -179,9 +191,8 @@ export function leftByDead(
         isSuspect: isSuspect({ claimsWithoutProgress, hasRecorded }),
       });
     }
-    if (left.length >= CLAIM_SCAN_MAX.left) break;
   }
-  return left.sort(byClaim);
+  return { left: left.sort(byClaim), isCut };
 }
 
 /**
@@ -198,7 +209,7 @@ function leftBy(
   if (rows.length <= limit) return rows;
   const first = rows[0]?.[0] ?? 0;
   const last = tx.arrays<readonly [number]>(LAST_LEFT).get(session)?.[0] ?? first;
-  const window = statement.all(session, first + Math.floor(dice * (last - first)), limit);
+  const window = statement.all(session, first - 1 + Math.floor(dice * (last - first + 1)), limit);
   return [...window, ...rows.slice(0, limit - window.length)];
 }
 
