@@ -174,6 +174,8 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
   'Any key with `operate` can make an answer link, and any holder of the link can answer. The audit names the key that made it.':
     () => mayAll('operate', ['linkAwait']),
   'A key of one project cannot manage projects or leases, whatever its roles.': onlyOfAll,
+  'A key with `admin` of one project manages only the keys and releases of that project.':
+    createsAnyRole,
   'You need a key with `admin`, and a coordinator with [admin routes]': () =>
     mayAll('admin', [...KEYS, ...RELEASES]),
   // security.md
@@ -197,8 +199,6 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
     },
   'cannot change a release, rollout or pin. Only `admin` can.': () => mayNone('work', RELEASES),
   'Prometheus needs a key with `operate`.': () => mayAll('operate', ['readMetrics']),
-  'You need the role `operate`, or the setting `publicMetrics`.': () =>
-    mayAll('operate', ['readMetrics']),
 };
 
 /** Sentences about roles that need no check here. */
