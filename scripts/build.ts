@@ -13,10 +13,12 @@ const DIST = join(ROOT, 'dist');
 // The package must not contain the output of renamed or deleted sources.
 rmSync(DIST, { recursive: true, force: true });
 
-compile('tsconfig.build.json');
-compile('tsconfig.contract.json');
-// The compiler also wrote a copy of src/ for the suites. They import dist/ instead, one level higher.
-rmSync(join(DIST, 'src'), { recursive: true, force: true });
+// Comments stay in the declarations, for editors, and leave the code, to keep the package small.
+compile('--declaration', 'false', '--removeComments');
+compile('--emitDeclarationOnly');
+// The compiler wrote src/ and contract/ side by side. The entry points are in dist/ itself.
+cpSync(join(DIST, 'src'), DIST, { recursive: true });
+rmSync(join(DIST, 'src'), { recursive: true });
 for (const name of globSync('**/*.{js,d.ts}', { cwd: join(DIST, 'contract') })) {
   const file = join(DIST, 'contract', name);
   writeFileSync(file, withoutSrc(readFileSync(file, 'utf8')));
@@ -35,9 +37,10 @@ for (const example of globSync('**/*.ts', { cwd: join(ROOT, 'examples') })) {
 cpSync(await provideConsole(console.log), join(DIST, 'console'), { recursive: true });
 cpSync(await provideSite(console.log), join(DIST, 'site.br'));
 
-function compile(project: string): void {
+function compile(...options: readonly string[]): void {
   const compiler = join(ROOT, 'node_modules/.bin/tsc');
-  const { status, error } = spawnSync(compiler, ['-p', project], { cwd: ROOT, stdio: 'inherit' });
+  const given = ['-p', 'tsconfig.build.json', ...options];
+  const { status, error } = spawnSync(compiler, given, { cwd: ROOT, stdio: 'inherit' });
   if (error !== undefined) {
     throw new Error(`The compiler did not start (${error.message}). Run \`npm ci\` first.`);
   }

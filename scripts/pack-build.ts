@@ -27,7 +27,7 @@ const LEFT_OUT = /^(testing|recipes|guards|store\/(redis|etcd)|cli\/demo)\//;
 /** Keep the build small, and the same every time. */
 const COMPILER_FLAGS: readonly string[] = [
   ...['--removeComments', 'true', '--declaration', 'false', '--declarationMap', 'false'],
-  ...['--sourceMap', 'false'],
+  ...['--sourceMap', 'false', '--rootDir', 'src'],
 ];
 
 function git(...args: readonly string[]): Buffer {

@@ -3,7 +3,7 @@
 import { EXPLAIN_CODES } from '../../src/execution/explain.ts';
 import { INVARIANTS } from '../../src/features/reconcile/model.ts';
 import { CODE_GROUPS } from '../../src/support/codes/catalogue.ts';
-import type { CodeEntries, CodeEntry, Retry } from '../../src/support/codes/entry.ts';
+import type { CodeEntry, Retry } from '../../src/support/codes/entry.ts';
 import { pageText, tableOf, wrapped, wrappedLine } from './markdown.ts';
 
 const INTRODUCTION = `Every error, refusal, warning and failure of Holdfast has a stable code. Match on the code in programs; messages can
@@ -80,7 +80,7 @@ export function errorsPage(): string {
   ]);
 }
 
-function groupText(title: string, entries: CodeEntries): string {
+function groupText(title: string, entries: Readonly<Record<string, CodeEntry>>): string {
   const texts = Object.entries(entries).map(([code, entry]) => entryText(code, entry));
   return [`## ${title}`, ...texts].join('\n\n');
 }

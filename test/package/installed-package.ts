@@ -17,6 +17,7 @@ export interface InstalledPackage {
   readonly project: string;
   /** The package as its users have it. */
   readonly folder: string;
+  readonly tarball: string;
   /** Makes an optional peer available, from this checkout. */
   addPeer(name: string): Promise<void>;
   remove(): Promise<void>;
@@ -54,5 +55,5 @@ async function installInto(project: string): Promise<Omit<InstalledPackage, 'rem
   for (const name of Object.keys(manifest.dependencies ?? {})) {
     await link(name);
   }
-  return { manifest, project, folder, addPeer: link };
+  return { manifest, project, folder, tarball: join(project, tarball), addPeer: link };
 }

@@ -8,8 +8,10 @@ import { projectPaths, readProjectFile } from './project-files.ts';
 const { files }: { files: readonly string[] } = JSON.parse(readProjectFile('package.json'));
 
 function isShipped(path: string): boolean {
-  const isLeftOut = /\.test\.ts$/.test(path);
-  return !isLeftOut && files.some((entry) => path === entry || path.startsWith(`${entry}/`));
+  const isIn = (entry: string): boolean => path === entry || path.startsWith(`${entry}/`);
+  return (
+    files.some(isIn) && !files.some((entry) => isIn(entry.replace(/^!/, '')) && entry[0] === '!')
+  );
 }
 
 /** Relative targets of Markdown links, from the repository's root. */

@@ -8,7 +8,8 @@ import { WORK_SERVICE } from '../messages/grpc-service.ts';
 import { isWorkKind, workMessage } from '../messages/work-messages.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import type { Dispatch } from '../work/dispatch.ts';
-import { type Admitted, beforeReading, Connections, type ConnectionsParts } from './connections.ts';
+import { type Admitted, beforeReading } from './before-reading.ts';
+import { Connections, type ConnectionsParts } from './connections.ts';
 import { type Stream, textOf, WorkerStream, type WorkerStreamParts } from './worker-stream.ts';
 
 type Driver = typeof import('@grpc/grpc-js');

@@ -1,10 +1,10 @@
 // Codes of executions, their questions and templates.
 
-import type { CodeEntries } from './entry.ts';
+import { entries } from './entry.ts';
 
 const NOT_WRITTEN = 'Nothing was written.';
 
-export const EXECUTION_CODES = {
+export const EXECUTION_CODES = entries({
   'execution-unknown': {
     title: 'There is no such execution',
     status: 404,
@@ -194,9 +194,9 @@ export const EXECUTION_CODES = {
     retry: 'after-fix',
     fixedBy: ['caller'],
   },
-} as const satisfies CodeEntries;
+});
 
-export const QUESTION_CODES = {
+export const QUESTION_CODES = entries({
   'await-unknown': {
     title: 'There is no such question',
     status: 404,
@@ -305,9 +305,9 @@ export const QUESTION_CODES = {
     retry: 'after-fix',
     fixedBy: ['developer'],
   },
-} as const satisfies CodeEntries;
+});
 
-export const RELEASE_CODES = {
+export const RELEASE_CODES = entries({
   'release-unknown': {
     title: 'There is no such release',
     status: 404,
@@ -461,4 +461,4 @@ export const RELEASE_CODES = {
     retry: 'safe',
     fixedBy: ['operator'],
   },
-} as const satisfies CodeEntries;
+});

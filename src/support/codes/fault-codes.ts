@@ -1,10 +1,10 @@
 // Codes of faults: stores, stored values, archives, exports and this installation.
 
-import type { CodeEntries } from './entry.ts';
+import { entries } from './entry.ts';
 
 const NOT_WRITTEN = 'Nothing was written.';
 
-export const STORE_CODES = {
+export const STORE_CODES = entries({
   'store-unavailable': {
     title: 'The store is unavailable',
     status: 503,
@@ -136,9 +136,9 @@ export const STORE_CODES = {
     retry: 'no',
     fixedBy: ['operator'],
   },
-} as const satisfies CodeEntries;
+});
 
-export const VALUE_CODES = {
+export const VALUE_CODES = entries({
   'payload-not-inline': {
     title: 'The value does not fit the transaction',
     when: 'The output of `ctx.transaction` is larger than `payloads.inlineBytesMax`, or the codec is asynchronous.',
@@ -231,9 +231,9 @@ export const VALUE_CODES = {
     retry: 'automatic',
     fixedBy: ['operator'],
   },
-} as const satisfies CodeEntries;
+});
 
-export const EXPORT_CODES = {
+export const EXPORT_CODES = entries({
   'store-not-empty': {
     title: 'The store is not empty',
     when: '`holdfast import` found rows in the target store.',
@@ -282,9 +282,9 @@ export const EXPORT_CODES = {
     retry: 'after-fix',
     fixedBy: ['operator'],
   },
-} as const satisfies CodeEntries;
+});
 
-export const COMMAND_CODES = {
+export const COMMAND_CODES = entries({
   'wrong-usage': {
     title: 'The command was typed wrong',
     when: 'A command, flag or value on the command line is unknown, missing or not valid.',
@@ -325,4 +325,4 @@ export const COMMAND_CODES = {
     retry: 'after-fix',
     fixedBy: ['developer'],
   },
-} as const satisfies CodeEntries;
+});

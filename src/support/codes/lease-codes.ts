@@ -1,10 +1,10 @@
 // Codes of sessions and leases. `superseded`, `fence-ahead` and `halted` are also codes of executions.
 
-import type { CodeEntries } from './entry.ts';
+import { entries } from './entry.ts';
 
 const NOT_WRITTEN = 'Nothing was written.';
 
-export const SESSION_CODES = {
+export const SESSION_CODES = entries({
   'session-duplicate': {
     title: 'The session id is in use',
     status: 409,
@@ -101,9 +101,9 @@ export const SESSION_CODES = {
     retry: 'after-fix',
     fixedBy: ['developer'],
   },
-} as const satisfies CodeEntries;
+});
 
-export const LEASE_CODES = {
+export const LEASE_CODES = entries({
   held: {
     title: 'Another session holds the lease',
     status: 409,
@@ -301,4 +301,4 @@ export const LEASE_CODES = {
     retry: 'not-needed',
     fixedBy: ['caller'],
   },
-} as const satisfies CodeEntries;
+});

@@ -1,10 +1,10 @@
 // Codes of requests to a coordinator, of access keys and projects, and of guarded resources.
 
-import type { CodeEntries } from './entry.ts';
+import { type CodeEntry, entries } from './entry.ts';
 
 const NOT_WRITTEN = 'Nothing was written.';
 
-export const REQUEST_CODES = {
+export const REQUEST_CODES = entries({
   'invalid-input': {
     title: 'The input is not valid',
     status: 400,
@@ -149,9 +149,9 @@ export const REQUEST_CODES = {
     retry: 'same-key',
     fixedBy: ['operator'],
   },
-} as const satisfies CodeEntries;
+});
 
-export const ACCESS_CODES = {
+export const ACCESS_CODES = entries({
   'key-required': {
     title: 'An access key is required',
     status: 401,
@@ -251,7 +251,7 @@ export const ACCESS_CODES = {
     retry: 'no',
     fixedBy: ['operator'],
   },
-} as const satisfies CodeEntries;
+});
 
 export const GUARD_CODES = {
   'fence-missing': {
@@ -308,4 +308,4 @@ export const GUARD_CODES = {
     retry: 'check-first',
     fixedBy: ['caller'],
   },
-} as const satisfies CodeEntries;
+} as const satisfies Readonly<Record<string, CodeEntry>>;

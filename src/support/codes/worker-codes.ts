@@ -1,11 +1,11 @@
 // Codes of workers: the worker protocol, its transports, the engine, and failures of executions.
 
-import type { CodeEntries } from './entry.ts';
+import { entries } from './entry.ts';
 
 const NOT_WRITTEN = 'Nothing was written.';
 const TRIED_AGAIN = 'No execution is lost; the worker tries again.';
 
-export const PROTOCOL_CODES = {
+export const PROTOCOL_CODES = entries({
   'version-unknown': {
     title: 'The protocol version is not supported',
     status: 400,
@@ -124,9 +124,9 @@ export const PROTOCOL_CODES = {
     retry: 'not-needed',
     fixedBy: ['operator'],
   },
-} as const satisfies CodeEntries;
+});
 
-export const ENGINE_CODES = {
+export const ENGINE_CODES = entries({
   'claim-lost': {
     title: 'The claim was lost',
     when: 'Another worker owns the execution now, or the session of this worker has ended.',
@@ -280,9 +280,9 @@ export const ENGINE_CODES = {
     retry: 'after-fix',
     fixedBy: ['developer'],
   },
-} as const satisfies CodeEntries;
+});
 
-export const FAILURE_CODES = {
+export const FAILURE_CODES = entries({
   thrown: {
     title: 'Code threw a value that is not an error',
     when: 'Code threw something that is not an `Error`, such as text.',
@@ -366,4 +366,4 @@ export const FAILURE_CODES = {
     retry: 'after-fix',
     fixedBy: ['developer'],
   },
-} as const satisfies CodeEntries;
+});
