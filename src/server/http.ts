@@ -7,7 +7,9 @@ import { problemFrom } from '../protocol/rest/problems.ts';
 import {
   type Caller,
   type Coordinator,
+  networkShare,
   ProblemReply,
+  projectShare,
   type Reply,
   type Route,
   shareNameOf,
@@ -83,6 +85,12 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
   app.addHook('onRequest', async ({ headers }) => {
     if (parts.ownHostOnly) requireOwnHost(headers.host, headers.origin);
   });
+  // Unknown routes, the console and its documentation belong to no project.
+  const ofProjects = new Set(routes.map(({ name }) => name));
+  app.addHook('onRequest', async (request, reply) => {
+    const { name = '' } = request.routeOptions.config as { readonly name?: string };
+    if (!ofProjects.has(name)) await beginStranger(parts, { request, reply });
+  });
   // A hook instead of Fastify's 404 handler, which would read and parse the body first.
   app.addHook('onRequest', async (request) => {
     if (!request.is404) return;
@@ -139,7 +147,7 @@ interface OpenParts extends HttpParts {
 
 function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
   const checks = checksOf(route);
-  const weight = weightOf(route.name, route);
+  const weight = weightOf(route.name, route.responses[200]?.schema);
   app.route({
     method: route.method,
     url: route.path,
@@ -151,10 +159,10 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
         await parts.admission.admit(route, request);
       } catch (error) {
         // Refused requests cost time too, whatever their key.
-        await shares.begin(networkOf(request.ip));
+        await beginStranger(parts, { request, reply });
         throw error;
       }
-      if (route.allows === 'public') return;
+      if (route.allows === 'public') return beginStranger(parts, { request, reply }, weight);
       const { project } = parts.admission.caller(request);
       await shares.begin(
         shareNameOf(route.name, project),
@@ -164,6 +172,17 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
     },
     handler: (request, reply) => result(parts, { route, checks }, { request, reply }),
   });
+}
+
+/** Requests without a project take a share of their network, so they cannot crowd out projects. */
+async function beginStranger(
+  { coordinator }: HttpParts,
+  { request, reply }: Exchange,
+  weight = 1,
+): Promise<void> {
+  const share = networkShare(networkOf(request.ip));
+  await coordinator.shares.begin(share, weight + weightOfBytes(lengthOf(request)));
+  requireCaller(reply);
 }
 
 /**
@@ -214,8 +233,12 @@ async function result(
   // The checks have verified the types that the route's schemas declare.
   const replied = await route.handle(parts.coordinator, call as never);
   if (replied.isIdle === true) IDLE.add(request);
+  const share =
+    route.allows === 'public'
+      ? networkShare(networkOf(request.ip))
+      : projectShare(call.caller.project);
   return send(reply, replied, (bytes) =>
-    parts.coordinator.shares.charge(call.caller.project, weightOfBytes(bytes)),
+    parts.coordinator.shares.charge(share, weightOfBytes(bytes)),
   );
 }
 

@@ -15,18 +15,22 @@ const SENT = 20;
 
 /** A coordinator with two projects, whose next turn of shares comes when the test allows it. */
 class Stand {
-  /** Heartbeats that reached the store. */
+  /** Heartbeats and reads of histories that reached the store. */
   beats = 0;
+  reads = 0;
   isHeld = false;
+  /** The timers, except those of turns, that were set since the turns are held. */
+  readonly waits: number[] = [];
   readonly #held: (() => void)[] = [];
 
-  async open(): Promise<TestCoordinator> {
+  async open(openMax = 4): Promise<TestCoordinator> {
     const timers = {
       ...systemTimers,
       soon: (callback: () => void) =>
         this.isHeld ? void this.#held.push(callback) : systemTimers.soon(callback),
       // Turns last a millisecond; no other timer is that short.
       after: (ms: number, callback: () => void) => {
+        if (ms > 1 && this.isHeld) this.waits.push(ms);
         if (ms > 1 || !this.isHeld) return systemTimers.after(ms, callback);
         this.#held.push(callback);
         return () => undefined;
@@ -40,22 +44,43 @@ class Stand {
       timers,
       clock,
       maintenance: false,
-      limits: { openMax: 4 },
+      limits: { openMax },
     });
   }
 
   release(): void {
     this.isHeld = false;
+    this.nextTurn();
+  }
+
+  /** Holds the turns when the shares of earlier requests are free again. */
+  async holdUnused(other: RawWorker): Promise<void> {
+    this.isHeld = true;
+    for (let turns = 0; turns < 5; turns += 1) {
+      await beat(other);
+      this.nextTurn();
+    }
+  }
+
+  nextTurn(): void {
     for (const callback of this.#held.splice(0)) callback();
   }
 
   #counting(store: CoordinatorStore): CoordinatorStore {
-    const { sessions } = store;
+    const { sessions, executions } = store;
+    const history: typeof executions.history = (query) => {
+      this.reads += 1;
+      return executions.history(query);
+    };
     const heartbeat: typeof sessions.heartbeat = (request) => {
       this.beats += 1;
       return sessions.heartbeat(request);
     };
-    return { ...store, sessions: { ...sessions, heartbeat } };
+    return {
+      ...store,
+      sessions: { ...sessions, heartbeat },
+      executions: { ...executions, history },
+    };
   }
 }
 
@@ -71,7 +96,7 @@ test('P-18: while another project is active, a project begins its share of reque
   const beats = Array.from({ length: SENT }, () => beat(hostile));
   await Promise.race(beats);
   assert.equal((await healthy.call('POST', '/v1/executions', { pipeline: 'x' })).status, 202);
-  await until(async () => stand.beats === SHARE);
+  await until(async () => stand.beats === SHARE || undefined);
   stand.release();
   for (const { status } of await Promise.all(beats)) assert.equal(status, 200);
 });
@@ -90,7 +115,7 @@ test('P-18: requests that a role does not allow take a share too', async () => {
     replies += 1;
     return status;
   });
-  await until(async () => replies === SHARE);
+  await until(async () => replies === SHARE || undefined);
   assert.equal((await beat(healthy)).status, 200, 'another project does not wait');
   assert.equal(replies, SHARE);
   stand.release();
@@ -109,6 +134,92 @@ test('P-18: heartbeats do not wait for the large bodies of their own project', a
   assert.equal((await beat(busy)).status, 200);
   stand.release();
   await Promise.all(submits);
+});
+
+test('P-18: a page of a stream takes 16 shares, and an idle stream reads again after 10 s', async () => {
+  const stand = new Stand();
+  await using coordinator = await stand.open(16);
+  const hostile = await RawWorker.open(coordinator, 'hostile');
+  const healthy = await RawWorker.open(coordinator, 'healthy');
+  const { id } = await hostile.running('x');
+  await stand.holdUnused(healthy);
+  const open = new AbortController();
+  const path = `/v1/executions/${id}/events`;
+  await hostile.open(path, open.signal);
+  const second = hostile.open(path, open.signal);
+  // A page begins in a turn of its own and takes two. Then the second stream begins, and its page one turn later.
+  for (const reads of [0, 1, 1, 1, 2]) {
+    await until(async () => stand.reads === reads || undefined);
+    for (let nth = 0; nth < 2; nth += 1) assert.equal((await beat(healthy)).status, 200);
+    assert.equal(stand.reads, reads);
+    stand.nextTurn();
+  }
+  await second;
+  await until(async () => stand.waits.filter((ms) => ms === 10_000).length === 2 || undefined);
+  assert.deepEqual(
+    stand.waits.filter((ms) => ms < 5_000),
+    [],
+  );
+  open.abort();
+  stand.release();
+});
+
+test('P-18: a page of children counts as 4 requests', async () => {
+  const stand = new Stand();
+  await using coordinator = await stand.open();
+  const hostile = await RawWorker.open(coordinator, 'hostile');
+  const healthy = await RawWorker.open(coordinator, 'healthy');
+  const { id } = await hostile.running('x');
+  await stand.holdUnused(healthy);
+  let replies = 0;
+  const lists = Array.from({ length: SENT }, async () => {
+    await hostile.call('GET', `/v1/executions/${id}/children`);
+    replies += 1;
+  });
+  await until(async () => replies === SHARE / 4 || undefined);
+  for (let nth = 0; nth < 2; nth += 1) await beat(healthy);
+  assert.equal(replies, SHARE / 4);
+  stand.release();
+  await Promise.all(lists);
+});
+
+for (const [what, path, status] of [
+  ['an unknown route', '/nothing-here', 404],
+  ['a public route', '/healthz', 200],
+  ['a route without a key', '/v1/executions', 401],
+  ['the console', '/console', 302],
+] as const) {
+  test(`P-18: requests for ${what} take the share of their network, and delay no project`, async () => {
+    const stand = new Stand();
+    await using coordinator = await stand.open();
+    const healthy = await RawWorker.open(coordinator, 'healthy');
+    stand.isHeld = true;
+    let replies = 0;
+    const strangers = Array.from({ length: SENT }, async () => {
+      const response = await fetch(`${coordinator.url}${path}`, { redirect: 'manual' });
+      await response.arrayBuffer();
+      replies += 1;
+      return response.status;
+    });
+    await until(async () => replies === SHARE || undefined);
+    for (let nth = 0; nth < 2; nth += 1) assert.equal((await beat(healthy)).status, 200);
+    assert.equal(replies, SHARE);
+    stand.release();
+    assert.deepEqual(new Set(await Promise.all(strangers)), new Set([status]));
+  });
+}
+
+test('P-18: no name of a project gives it the share of another', async () => {
+  const stand = new Stand();
+  await using coordinator = await stand.open();
+  const busy = await RawWorker.open(coordinator, 'busy');
+  const hostile = await RawWorker.open(coordinator, 'heartbeats of busy');
+  stand.isHeld = true;
+  const sent = Array.from({ length: SENT }, () => hostile.call('GET', '/v1/work'));
+  await Promise.race(sent);
+  assert.equal((await beat(busy)).status, 200);
+  stand.release();
+  await Promise.all(sent);
 });
 
 test('X-90: a coordinator rolls the dice of a claim without dice', async () => {

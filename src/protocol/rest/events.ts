@@ -8,7 +8,7 @@ import { weightOfBytes } from '../../support/turns.ts';
 import { eventOperations } from '../messages/execution.ts';
 import { historyMessage, readable } from './executions.ts';
 import { executionFor } from './handling.ts';
-import { type Coordinator, ProblemReply, type Route, routesOf } from './route.ts';
+import { type Coordinator, ProblemReply, projectShare, type Route, routesOf } from './route.ts';
 
 /** Wakeups are the rule; the poll finds what a lost one was about. */
 const POLL_MS = 10_000;
@@ -55,6 +55,7 @@ async function* historyOf(
   { after, signal, progress }: HistoryStream,
 ): AsyncGenerator<string> {
   const reader = { holdfast, project };
+  const share = projectShare(project);
   const listen = (wake: () => void): (() => void) => wakeups.listen(project, wake);
   const waiter = new Waiter({ timers, signal, pollMs: POLL_MS, listen });
   const pulse = new Pulse(() => clock.monotonicMs());
@@ -64,13 +65,13 @@ async function* historyOf(
   try {
     for (let seq = after; !signal.aborted; ) {
       // Read the record before the history, so that the history includes the event that ended it.
-      await shares.begin(project, PAGE_WEIGHT);
+      await shares.begin(share, PAGE_WEIGHT);
       const record = await store.executions.read(id);
       const events = await store.executions.history({ id, after: seq, limit: PAGE });
       for (const event of events) {
         const data = await historyMessage(reader, event);
         const text = eventText({ event: event.kind, id: String(event.seq), data });
-        shares.charge(project, weightOfBytes(text.length));
+        shares.charge(share, weightOfBytes(text.length));
         yield pulse.noteSent(text);
         seq = event.seq;
       }

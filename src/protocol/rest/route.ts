@@ -122,19 +122,32 @@ export interface Route extends Operation {
 const PAGE_WEIGHT = 4;
 const CLAIM_WEIGHT = 8;
 
+/** The share of a project. A project may have any name, so each kind of share has a prefix. */
+export function projectShare(project: ProjectName): string {
+  return `project ${project}`;
+}
+
+/** The share of requests without a project: public ones, refused ones and unknown routes. */
+export function networkShare(network: string): string {
+  return `network ${network}`;
+}
+
 /**
  * The name whose share a request takes: its project. Heartbeats have a share of their own, so that a
  * project's large bodies cannot end its sessions.
  */
 export function shareNameOf(name: string, project: ProjectName): string {
-  return name === 'heartbeat' ? `heartbeats of ${project}` : project;
+  return name === 'heartbeat' ? `heartbeats of ${project}` : projectShare(project);
 }
 
-/** The part of its project's share that a request takes. */
-export function weightOf(name: string, { query }: { readonly query?: object } = {}): number {
+/** Operations that read any number of rows, although their replies are small. */
+const SEARCHES: ReadonlySet<string> = new Set(['explainExecution']);
+
+/** The part of its project's share that a request takes, from its name and the schema of its reply. */
+export function weightOf(name: string, reply: object = {}): number {
   if (name === 'claimExecutions') return CLAIM_WEIGHT;
-  const { properties = {} } = (query ?? {}) as { readonly properties?: object };
-  return 'limit' in properties ? PAGE_WEIGHT : 1;
+  const { properties = {} } = reply as { readonly properties?: object };
+  return 'items' in properties || SEARCHES.has(name) ? PAGE_WEIGHT : 1;
 }
 
 /** The schemas type the arguments of a handler. */

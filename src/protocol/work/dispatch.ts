@@ -52,7 +52,9 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
       const { shares } = coordinator;
       // A refused message takes a share too.
       const name = kindOf(envelope);
-      await shares.begin(shareNameOf(name, caller.project), weightOf(name) + weightOfBytes(length));
+      const reply = isWorkKind(name) ? workMessage(name).reply : undefined;
+      const weight = weightOf(name, reply) + weightOfBytes(length);
+      await shares.begin(shareNameOf(name, caller.project), weight);
       const { kind, body, bytes } = checked(envelope);
       const handle = workHandlers[kind] as (
         coordinator: Coordinator,
