@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { FairShares, Turns } from './turns.ts';
+import { FairShares, FairSlots, Turns } from './turns.ts';
 
 /** Operations by name; each ends when the test ends it. */
 class Operations {
@@ -60,6 +60,19 @@ test('a project has at most as many operations under way as there are slots, how
     assert.equal(operations.began.length, Math.min(1_001, nth + 6));
   }
   assert.equal((await Promise.all(all)).length, 1_000);
+});
+
+test('a name has a fair part of the slots, which leaves room for one more name', () => {
+  const slots = new FairSlots(9);
+  const takeAll = (name: string): readonly (() => void)[] => {
+    const taken: (() => void)[] = [];
+    for (let free = slots.take(name); free !== undefined; free = slots.take(name)) taken.push(free);
+    return taken;
+  };
+  const [one, two, three] = [takeAll('a'), takeAll('b'), takeAll('c')];
+  assert.deepEqual([one.length, two.length, three.length], [4, 3, 2]);
+  for (const free of [...one, ...two]) free();
+  assert.equal(takeAll('c').length, 2, 'a name that is alone has a larger part');
 });
 
 /** Three at a time beside another name, five alone. The test drives clock and event loop. */

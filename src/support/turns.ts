@@ -36,6 +36,34 @@ export class Turns {
 }
 
 /**
+ * A bounded number of operations in progress, of which each name has a fair part: with two names, a
+ * third of them each. So there is always room for one more name.
+ */
+export class FairSlots {
+  readonly #max: number;
+  readonly #taken: Map<string, number> = new Map();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Returns the function that frees the slot, or undefined if the name has its part. */
+  take(name: string): (() => void) | undefined {
+    const taken = this.#taken.get(name) ?? 0;
+    const names = this.#taken.size + (taken === 0 ? 1 : 0);
+    if (taken >= Math.max(1, Math.floor(this.#max / (names + 1)))) return undefined;
+    this.#taken.set(name, taken + 1);
+    return () => this.#free(name);
+  }
+
+  #free(name: string): void {
+    const left = (this.#taken.get(name) ?? 1) - 1;
+    if (left === 0) this.#taken.delete(name);
+    else this.#taken.set(name, left);
+  }
+}
+
+/**
  * Works on all items, several at once. When one fails, starts no other, and waits for those in
  * progress.
  */

@@ -93,6 +93,27 @@ test('M-14: a message that can never be handled is put aside after five deliveri
   });
 });
 
+test('P-18: a project that waits for 120 slow messages leaves room for those of another', async () => {
+  const slow = Promise.withResolvers<Uint8Array>();
+  const options = stand.options(30_000);
+  const replyTo = stand.queue('reply');
+  await played(
+    options,
+    withBlobs(() => slow.promise),
+    async () => {
+      const text = stand.signed(GET, 'none', replyTo);
+      for (let nth = 0; nth < 120; nth += 1) await stand.queues.send(options.requestQueueUrl, text);
+      const other = stand.queue('reply');
+      await stand.queues.send(options.requestQueueUrl, stand.ofStranger(other));
+      const { signal } = new AbortController();
+      const waiting = { waitMs: 20_000, visibleMs: 1_000, signal };
+      const replies = await stand.queues.receive(other, waiting);
+      slow.resolve(new Uint8Array([1]));
+      assert.equal(replies.length, 1);
+    },
+  );
+});
+
 test('M-4, X-28: a message with parts of another project is handled as one with missing parts', async () => {
   const options = stand.options(1_000);
   const store = openMemoryStore();

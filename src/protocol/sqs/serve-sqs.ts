@@ -5,6 +5,7 @@
 import type { ProjectName } from '../../execution/names.ts';
 import { formatInstant, toInstant } from '../../support/clock.ts';
 import type { Code } from '../../support/codes/catalogue.ts';
+import { FairSlots } from '../../support/turns.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import {
   envelopeFromJson,
@@ -45,8 +46,10 @@ export interface SqsParts {
 
 const HELD_MS = 20_000;
 const PAUSE_MS = 1_000;
-/** The most messages that one coordinator handles at once. */
+/** The most messages that one coordinator handles at once. Each project has a fair part of them. */
 const UNDER_WAY_MAX = 100;
+/** A message beyond its project's part returns after this time, doubled with each delivery. */
+const POSTPONED_MS = 1_000;
 /** A message that failed this many times will not succeed. */
 const DELIVERIES_MAX = 5;
 /** A reply is useful only while a worker waits for it. */
@@ -59,6 +62,7 @@ const TOO_LARGE: unique symbol = Symbol('too large');
 export class SqsServer {
   readonly #parts: SqsParts;
   readonly #underWay: Set<Promise<void>> = new Set();
+  readonly #slots = new FairSlots(UNDER_WAY_MAX);
   readonly #workers = new KnownWorkers();
   readonly #unlisten: () => void;
   readonly #reading: Promise<void>;
@@ -97,16 +101,34 @@ export class SqsServer {
   }
 
   #take(message: QueueMessage): void {
-    const handled = hiddenWhile(this.#parts, message, () => this.#handle(message))
-      .catch((fault: unknown) => this.#parts.onFault('message-not-handled', fault))
-      .finally(() => this.#underWay.delete(handled));
-    this.#underWay.add(handled);
+    const { signer, coordinator, callerOf } = this.#parts;
+    const verified = verifiedFrom(signer, message.body, coordinator.clock.wallMs());
+    const project = verified.kind === 'invalid' ? '' : callerOf(verified.kid).project;
+    const free = this.#slots.take(project);
+    const isParked = message.deliveries > DELIVERIES_MAX;
+    const work =
+      free === undefined && !isParked
+        ? this.#postpone(message)
+        : hiddenWhile(this.#parts, message, () => this.#handle(message, verified));
+    this.#note(work.finally(() => free?.()));
   }
 
-  async #handle(message: QueueMessage): Promise<void> {
-    const { queues, requestQueueUrl, signer, coordinator } = this.#parts;
+  #note(work: Promise<void>): void {
+    const noted = work
+      .catch((fault: unknown) => this.#parts.onFault('message-not-handled', fault))
+      .finally(() => this.#underWay.delete(noted));
+    this.#underWay.add(noted);
+  }
+
+  /** The queue delivers it again, when other projects have had their turn. */
+  async #postpone({ receipt, deliveries }: QueueMessage): Promise<void> {
+    const { queues, requestQueueUrl } = this.#parts;
+    await queues.hide(requestQueueUrl, receipt, POSTPONED_MS * 2 ** deliveries);
+  }
+
+  async #handle(message: QueueMessage, verified: SignatureVerified<QueuedRequest>): Promise<void> {
+    const { queues, requestQueueUrl, coordinator } = this.#parts;
     const nowMs = coordinator.clock.wallMs();
-    const verified = verifiedFrom(signer, message.body, nowMs);
     const isPoison = verified.kind === 'invalid' || !this.#mayReply(verified);
     if (isPoison || message.deliveries > DELIVERIES_MAX) return this.#park(message);
     const { claims, kid } = verified;
