@@ -15,6 +15,8 @@ import { possibleWorkers } from './possible-workers.ts';
 
 const EVENTS = 50;
 const PAGE = 1_000;
+/** An execution may have any number of children. The explanation needs a few of the open ones. */
+const CHILD_PAGES_MAX = 5;
 
 /** Reads at most this often, if the execution changes while it is explained. */
 const READS_MAX = 3;
@@ -215,20 +217,25 @@ async function openAwaits(
 async function openChildrenOf(
   config: EngineConfig,
   parent: ExecutionId,
-): Promise<Pick<ExplainFacts, 'openChildren' | 'child'>> {
+): Promise<Pick<ExplainFacts, 'openChildren' | 'hasMoreChildren' | 'child'>> {
   let openChildren = 0;
   let first: ExecutionId | undefined;
-  for (let after: ExecutionId | undefined; ; ) {
+  let isCut = true;
+  for (
+    let pages = 0, after: ExecutionId | undefined;
+    pages < CHILD_PAGES_MAX && isCut;
+    pages += 1
+  ) {
     const query = { parent, limit: PAGE, ...(after === undefined ? {} : { after }) };
     const page = await config.store.executions.children(query);
     const open = page.filter(({ status }) => !isTerminal(status));
     openChildren += open.length;
     first ??= open.at(0)?.id;
     after = page.at(-1)?.id;
-    if (page.length < PAGE) break;
+    isCut = page.length === PAGE;
   }
   const child = first === undefined ? undefined : await childFor(config, first);
-  return { openChildren, ...(child && { child }) };
+  return { openChildren, ...(isCut && { hasMoreChildren: true }), ...(child && { child }) };
 }
 
 async function childFor(config: EngineConfig, id: ExecutionId): Promise<ExplainFacts['child']> {

@@ -64,6 +64,8 @@ export interface ExplainFacts {
     readonly assignee?: string;
   }[];
   readonly openChildren: number;
+  /** It has more children than were read, open or not. */
+  readonly hasMoreChildren?: boolean;
   readonly child?: OpenChild;
   /** The pause command, if it was running when it was paused. */
   readonly pause?: Payload;
@@ -267,7 +269,7 @@ function running({ execution, owner, last }: ExplainFacts): Explanation {
 }
 
 function waiting(facts: ExplainFacts): Explanation {
-  const { execution, awaits, openChildren, last, now } = facts;
+  const { execution, awaits, openChildren, hasMoreChildren = false, last, now } = facts;
   const { readyAt } = execution;
   // Its timer has fired.
   if (readyAt !== undefined && readyAt <= now) return ready(facts, readyAt);
@@ -278,7 +280,7 @@ function waiting(facts: ExplainFacts): Explanation {
   const calls = Array.isArray(named) ? named.map(String) : [];
   const until = readyAt === undefined ? {} : { until: readyAt };
   const signals = calls.filter((call) => call.startsWith('signal:')).map(nameOf);
-  if (openChildren > 0 && isForChildren(calls)) {
+  if ((openChildren > 0 || hasMoreChildren) && isForChildren(calls)) {
     return { ...waitingForChildren(facts), ...until };
   }
   if (signals.length > 0) {
@@ -306,9 +308,9 @@ function waiting(facts: ExplainFacts): Explanation {
   };
 }
 
-function waitingForChildren({ openChildren, child }: ExplainFacts): Explanation {
+function waitingForChildren({ openChildren, hasMoreChildren, child }: ExplainFacts): Explanation {
   const code = 'waiting-for-children';
-  const several = openChildren === 1 ? 'a child to end' : `${openChildren} children to end`;
+  const several = childrenToEnd(openChildren, hasMoreChildren === true);
   if (child === undefined) return { code, sentence: `Waiting for ${several}.` };
   const { id, pipeline, release, isWorkerless } = child;
   const which = `${id} of pipeline "${pipeline}"`;
@@ -316,13 +318,19 @@ function waitingForChildren({ openChildren, child }: ExplainFacts): Explanation 
   return {
     code,
     sentence:
-      openChildren === 1
+      openChildren === 1 && hasMoreChildren !== true
         ? `Waiting for child ${which} to end.`
         : `Waiting for ${several}; the first is ${which}.`,
     advice: isWorkerless
       ? `No worker serves ${what}, so this child cannot start. Start a worker for it.`
       : `Check why this child is not moving: explain ${id}.`,
   };
+}
+
+function childrenToEnd(open: number, isCut: boolean): string {
+  if (isCut && open === 0) return 'children to end';
+  if (open === 1) return isCut ? 'at least one child to end' : 'a child to end';
+  return `${isCut ? 'at least ' : ''}${open} children to end`;
 }
 
 /** The event names only the first calls, so a full list may leave out a call that waits for a child. */
