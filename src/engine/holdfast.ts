@@ -266,17 +266,19 @@ export class Holdfast {
   }
 
   /**
-   * Returns a page of executions, newest first.
+   * Returns a page of executions, newest first. With several filters, a page may have fewer items
+   * than `limit`, or none, and a cursor nevertheless.
    *
    * @example
    * const { items, cursor } = await holdfast.list({ status: 'failed', limit: 20 });
    */
   async list(options: ListOptions = {}): Promise<Page<ExecutionRecord>> {
     const query = listQueryOf(options);
-    const items = await this.store.executions.list(query);
-    const last = items.at(-1);
-    const isLast = items.length < query.limit || last === undefined;
-    return { items, ...(isLast ? {} : { cursor: last.id }) };
+    const { executions } = this.store;
+    const downTo = await executions.listEdge(query);
+    const items = await executions.list({ ...query, ...(downTo === undefined ? {} : { downTo }) });
+    const cursor = items.length < query.limit ? downTo : items.at(-1)?.id;
+    return { items, ...(cursor === undefined ? {} : { cursor }) };
   }
 
   /**

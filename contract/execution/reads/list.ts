@@ -33,6 +33,36 @@ async function listIds(
 export const listCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-22',
+    name: 'a list ends with the id down to which it looks, whatever it is filtered by',
+    async run({ store }) {
+      const about = { tags: ['red'], attributes: { size: 1, name: 'ann' } };
+      const ids: ExecutionId[] = [];
+      for (let nth = 0; nth < 4; nth += 1) {
+        const id = await mustSubmit(store, about);
+        await store.executions.pause(commanding(id));
+        ids.unshift(id);
+      }
+      const [newest, , downTo] = ids as [ExecutionId, ExecutionId, ExecutionId];
+      const filters: readonly Partial<ListExecutions>[] = [
+        ...[{ tag: 'red' }, { hold: 'paused' }, { status: ['queued'], tag: 'red' }],
+        { attribute: { name: 'size', equals: 1 }, tag: 'red' },
+        { attribute: { name: 'name', equals: 'ann' }, hold: 'paused' },
+        { attribute: { name: 'size' }, hold: 'paused' },
+        { attribute: { name: 'size', min: 0 }, tag: 'red' },
+      ] as const;
+      for (const filter of filters) {
+        const what = JSON.stringify(filter);
+        assert.deepEqual(await listIds(store, { ...filter, downTo }), ids.slice(0, 3), what);
+        const below = { ...filter, downTo, before: newest };
+        assert.deepEqual(await listIds(store, below), ids.slice(1, 3), what);
+        // There are few rows, so a page can look at all of them.
+        const query = { project: PROJECT, limit: 100, ...filter };
+        assert.equal(await store.executions.listEdge(query), undefined, what);
+      }
+    },
+  },
+  {
+    upholds: 'X-22',
     name: 'lists leave out the engine’s own executions, with any filter, unless the filter names their pipeline',
     async run({ store }) {
       const pipeline = 'holdfast.answer/order' as PipelineName;

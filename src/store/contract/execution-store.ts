@@ -163,6 +163,11 @@ export interface ExecutionReads {
   /** The size of all event bodies together; 0 when the execution does not exist. */
   historyBytes(id: ExecutionId): Promise<number>;
   list(query: ListExecutions): Promise<readonly ExecutionRecord[]>;
+  /**
+   * The id down to which one page should look, if the store checks filters row by row and there are
+   * many rows. Undefined if it can look at all of them.
+   */
+  listEdge(query: ListExecutions): Promise<ExecutionId | undefined>;
   children(query: ListChildren): Promise<readonly ChildSummary[]>;
   attachment(query: ReadAttachment): Promise<Attachment | undefined>;
   attachments(id: ExecutionId): Promise<readonly AttachmentSummary[]>;
@@ -445,8 +450,13 @@ export interface ListExecutions {
   readonly hold?: Hold;
   /** The list is newest first and continues below this id. */
   readonly before?: ExecutionId;
+  /** The list ends with this id. */
+  readonly downTo?: ExecutionId;
   readonly limit: number;
 }
+
+/** The most rows that a store checks for one page. */
+export const LIST_ROWS_MAX = 10_000;
 
 /** Filters executions by a search attribute. */
 export interface AttributeFilter {

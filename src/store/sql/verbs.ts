@@ -22,7 +22,7 @@ import { templatesOf } from './templates.ts';
 import { workersOf } from './workers.ts';
 
 type Owners = 'claim' | 'record' | 'transact' | 'finish' | 'park' | 'giveBack' | 'room';
-type Callers = 'submit' | 'submitWithin' | 'redrive' | 'list';
+type Callers = 'submit' | 'submitWithin' | 'redrive' | 'list' | 'listEdge';
 type Outside = 'findProblem' | 'onWakeup';
 
 export function verbsOf(

@@ -1,6 +1,10 @@
 import type { ExecutionRecord } from '../../../execution/execution.ts';
-import { OWN_PREFIX } from '../../../execution/names.ts';
-import type { AttributeFilter, ListExecutions } from '../../contract/execution-store.ts';
+import { type ExecutionId, OWN_PREFIX } from '../../../execution/names.ts';
+import {
+  type AttributeFilter,
+  LIST_ROWS_MAX,
+  type ListExecutions,
+} from '../../contract/execution-store.ts';
 import { codesWith, type ExecutionRow, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import { EXECUTION_COLUMNS } from '../../sql/executions.ts';
 import { type Database, type Statement, statement } from '../database.ts';
@@ -60,7 +64,11 @@ const LIST = statement(`
     join hf.execution e on ${equalsByIndex('e.id', 'n.id')}
    order by n.id desc`);
 
-const LABELLED = `select l.execution_id from hf.label l where l.project = $1 and l.execution_id < coalesce($4, ${LAST_ID})`;
+const FIRST_ID = "'00000000-0000-0000-0000-000000000000'::uuid";
+
+/** The parameter in the last place is the id down to which the list looks. */
+const labelled = (last: number): string =>
+  `select l.execution_id from hf.label l where l.project = $1 and l.execution_id < coalesce($4, ${LAST_ID}) and l.execution_id >= coalesce($${last}::uuid, ${FIRST_ID})`;
 
 // $6 is a tag, if requested, and $7 are codes of holds.
 const FITS = `
@@ -80,10 +88,10 @@ function listBy(labels: string): Statement {
    limit $5`);
 }
 
-const BY_VALUE = listBy(`${LABELLED} and l.kind = $8 and l.name = $9 and l.value = $10`);
-const BY_NUMBER = listBy(`${LABELLED} and l.name = $8 and l.number between $9 and $10`);
+const BY_VALUE = listBy(`${labelled(11)} and l.kind = $8 and l.name = $9 and l.value = $10`);
+const BY_NUMBER = listBy(`${labelled(11)} and l.name = $8 and l.number between $9 and $10`);
 const BY_NAME = listBy(
-  `${LABELLED} and l.kind = any ('{1,3}') and l.name = $8 and l.value is not null union all ${LABELLED} and l.name = $8 and l.number is not null`,
+  `${labelled(9)} and l.kind = any ('{1,3}') and l.name = $8 and l.value is not null union all ${labelled(9)} and l.name = $8 and l.number is not null`,
 );
 
 // Finds the newest executions of each hold code, as above.
@@ -97,6 +105,7 @@ const HELD = statement(`
             where ${IN_PROJECT}
               and e.hold between h.hold and h.hold and e.hold <> 0
               and e.id < coalesce($4, ${LAST_ID})
+              and e.id >= coalesce($8::uuid, ${FIRST_ID})
               and ${FITS}
             order by e.hold desc, e.id desc
             limit $5) r
@@ -115,9 +124,65 @@ export async function listExecutions(
   const statuses = status?.map((each) => STATUS_CODES[each]) ?? Object.values(STATUS_CODES);
   const common = [project, numbers(statuses), pipeline ?? null, before ?? null, limit];
   const { by, values } = indexFor(query);
-  const rows = await database.rows<ExecutionRow & object>(by, [...common, ...values]);
+  const downTo = by === LIST ? [] : [query.downTo ?? null];
+  const rows = await database.rows<ExecutionRow & object>(by, [...common, ...values, ...downTo]);
   return rows.map(toExecution);
 }
+
+// Finds where one page of a list with several filters ends. The index of a list by pipeline and
+// status has no other rows.
+
+const EDGE = `offset ${LIST_ROWS_MAX - 1} limit 1`;
+
+const LABEL_EDGE = statement(`
+  select l.execution_id as id
+    from hf.label l
+   where l.project = $1
+     and l.execution_id < coalesce($2, ${LAST_ID})
+     and l.kind = $3
+     and l.name = $4
+     and l.value = $5
+   order by l.project desc, l.kind desc, l.name desc, l.value desc, l.execution_id desc ${EDGE}`);
+
+const HELD_EDGE = statement(`
+  select r.id
+    from unnest($3::smallint[]) as h(hold)
+   cross join lateral (
+         select e.id
+           from hf.execution e
+          where ${IN_PROJECT}
+            and e.hold between h.hold and h.hold and e.hold <> 0
+            and e.id < coalesce($2, ${LAST_ID})
+          order by e.hold desc, e.id desc ${EDGE}) r
+   order by 1 desc
+   limit 1`);
+
+export async function listEdge(
+  database: Database,
+  query: ListExecutions,
+): Promise<ExecutionId | undefined> {
+  const { project, before = null, tag, attribute, hold, status, pipeline } = query;
+  const others = [status, pipeline].filter((each) => each !== undefined);
+  const from = [project, before];
+  const edgeOf = async (by: Statement, values: readonly unknown[]): Promise<Edge> => {
+    const [row] = await database.rows<{ id: ExecutionId }>(by, [...from, ...values]);
+    return row?.id;
+  };
+  if (attribute !== undefined) {
+    const { name, equals } = attribute;
+    const isText = typeof equals === 'string' || typeof equals === 'boolean';
+    if (!isText || [tag, hold, ...others].every((each) => each === undefined)) return undefined;
+    return edgeOf(LABEL_EDGE, [typeof equals === 'boolean' ? 3 : 1, name, String(equals)]);
+  }
+  if (hold !== undefined) {
+    const isAlone = tag === undefined && others.length === 0;
+    return isAlone ? undefined : edgeOf(HELD_EDGE, [numbers(codesWith(hold))]);
+  }
+  if (tag === undefined || others.length === 0) return undefined;
+  return edgeOf(LABEL_EDGE, [0, '', tag]);
+}
+
+type Edge = ExecutionId | undefined;
 
 interface Index {
   readonly by: Statement;

@@ -17,7 +17,7 @@ import { ClaimFloors } from './claim-floors.ts';
 import { giverBack, parker } from './end-claims.ts';
 import { finisher } from './finish.ts';
 import { SeqLedger } from './ledger.ts';
-import { listExecutions } from './list.ts';
+import { listEdge, listExecutions } from './list.ts';
 import { NATIVES, sweeper } from './natives.ts';
 import { OrphanedClaims } from './orphaned-claims.ts';
 import { Boundaries, type Parts } from './parts.ts';
@@ -91,6 +91,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     room: () => Number.POSITIVE_INFINITY,
     transact: (request) => transact(parts, request),
     list: (query) => listExecutions(database, query),
+    listEdge: (query) => listEdge(database, query),
     findProblem: () => findSnapshotProblem(database),
     onWakeup: (listener) => wakeups.listen(listener),
   };

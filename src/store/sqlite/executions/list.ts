@@ -3,9 +3,13 @@
 // are read only for the final page.
 
 import type { ExecutionRecord, Status } from '../../../execution/execution.ts';
-import { OWN_PREFIX, type PipelineName } from '../../../execution/names.ts';
+import { type ExecutionId, OWN_PREFIX, type PipelineName } from '../../../execution/names.ts';
 import { routeOf } from '../../../execution/route.ts';
-import type { AttributeFilter, ListExecutions } from '../../contract/execution-store.ts';
+import {
+  type AttributeFilter,
+  LIST_ROWS_MAX,
+  type ListExecutions,
+} from '../../contract/execution-store.ts';
 import { codesWith, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import type { Parameters } from '../connection.ts';
 import type { ReadTransaction } from '../transaction.ts';
@@ -24,8 +28,14 @@ interface Lead {
 }
 
 const BY_LABEL = 'label cross join execution on execution.id = label.execution_id';
-const IN_LABEL = ['label.project = :project', 'label.execution_id < :before'];
-const IN_EXECUTION = ['execution.project = :project', 'execution.id < :before'];
+const IN_LABEL = [
+  ...['label.project = :project', 'label.execution_id < :before'],
+  'label.execution_id >= :downTo',
+];
+const IN_EXECUTION = [
+  ...['execution.project = :project', 'execution.id < :before'],
+  'execution.id >= :downTo',
+];
 
 const HAS_TAG = `exists (
            select 1
@@ -51,8 +61,43 @@ const OF_PIPELINE = 'instr(execution.pipeline || char(31), :pipeline || char(31)
 const NOT_OWN = `substr(execution.pipeline, 1, ${OWN_PREFIX.length}) <> '${OWN_PREFIX}'`;
 const NO_ID = '~'; // Sorts above every id.
 
+/** Checks of many rows block all other requests, so a page ends after some, wherever it is. */
+export function listEdge(tx: ReadTransaction, query: ListExecutions): ExecutionId | undefined {
+  if (!hasChecks(query)) return undefined;
+  const { project, before = NO_ID } = query;
+  const common = { project, before, downTo: '' };
+  const edges = leadsOf(tx, query).flatMap(({ from, conditions, parameters }) => {
+    const isLabel = from === BY_LABEL;
+    const id = isLabel ? 'label.execution_id' : 'execution.id';
+    const found = tx.all<{ readonly id: ExecutionId }>(
+      `
+  select ${id} as id
+    from ${isLabel ? 'label' : from}
+   where ${conditions.join('\n     and ')}
+   order by ${id} desc
+   limit 1 offset ${LIST_ROWS_MAX - 1}`,
+      { ...common, ...parameters },
+    );
+    return found.map((row) => row.id);
+  });
+  return edges.sort().at(-1);
+}
+
+/** True if rows of the chosen index may not match the other filters. */
+function hasChecks({ attribute, hold, tag, status, pipeline }: ListExecutions): boolean {
+  // The index of a range is not in the order of ids.
+  if (attribute?.min !== undefined || attribute?.max !== undefined) return false;
+  const filters = [attribute, hold, tag, status, pipeline].filter((each) => each !== undefined);
+  const isByStatus = filters.length === 1 && status !== undefined && !areIndexed(status);
+  return filters.length > 1 || isByStatus;
+}
+
+function areIndexed(status: readonly Status[]): boolean {
+  return status.every((each) => INDEXED[each] !== undefined);
+}
+
 export function list(tx: ReadTransaction, query: ListExecutions): readonly ExecutionRecord[] {
-  const { project, limit, pipeline, tag, status, hold } = query;
+  const { project, limit, pipeline, tag, status, hold, downTo = '' } = query;
   const before = query.before ?? NO_ID;
   const checks = [
     pipeline === undefined ? NOT_OWN : OF_PIPELINE,
@@ -63,7 +108,7 @@ export function list(tx: ReadTransaction, query: ListExecutions): readonly Execu
       : [`execution.status in (${status.map((each) => STATUS_CODES[each]).join(', ')})`]),
   ];
   const common: Parameters = {
-    ...{ project, before, limit },
+    ...{ project, before, downTo, limit },
     ...(pipeline === undefined ? {} : { pipeline }),
     ...(tag === undefined ? {} : { tag }),
   };
@@ -92,9 +137,11 @@ function leadsOf(tx: ReadTransaction, query: ListExecutions): readonly Lead[] {
   const { attribute, tag, status, pipeline, hold } = query;
   if (attribute !== undefined) return attributeLeads(attribute);
   if (hold !== undefined) return codesWith(hold).map(heldLead);
-  if (tag !== undefined)
-    return [labelLead(LABEL_KINDS.tag, ["label.name = ''", 'label.value = :tag'])];
-  if (status?.every((each) => INDEXED[each] !== undefined) === true) {
+  if (tag !== undefined) {
+    const lead = labelLead(LABEL_KINDS.tag, ["label.name = ''", 'label.value = :tag']);
+    return [{ ...lead, parameters: { tag } }];
+  }
+  if (status !== undefined && areIndexed(status)) {
     return [...new Set(status)].map(statusLead);
   }
   if (pipeline !== undefined) return routesTo(tx, query.project, pipeline).map(routeLead);

@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
 import { finish } from './finish.ts';
 import { giveBack } from './give-back.ts';
-import { list } from './list.ts';
+import { list, listEdge } from './list.ts';
 import { NATIVES, sweeper } from './natives.ts';
 import { OrphanedClaims } from './orphaned-claims.ts';
 import { record } from './owner.ts';
@@ -36,6 +36,7 @@ export function executionsOf(database: Database): ExecutionStore {
     park: (request) => database.perform(park, withOwnBytes(request)),
     giveBack: (request) => database.perform(giveBack, withOwnBytes(request)),
     list: (query) => database.read((tx) => list(tx, query)),
+    listEdge: (query) => database.read((tx) => listEdge(tx, query)),
     redrive: redriver(database),
     changeRollout: (request) => database.perform(changeRollout, request),
     findProblem: () => clockProblem(database),
