@@ -32,6 +32,7 @@ function committerOf(flusher: Partial<Flusher<Item, string>>): Committer<Item, s
     lanes: 1,
     keysOf: ({ key }) => key,
     fits: () => true,
+    charsOf: ({ value }) => value.length,
     flush: async (items) => items.map(({ value }) => value),
     settle: async ({ value }) => `alone ${value}`,
   };
@@ -70,6 +71,19 @@ test('items that share a key are in separate flushes, in their order, whatever t
   });
   await Promise.all(['1', '2', '3', '4'].map((value) => committer.push(item('same', value))));
   assert.deepEqual(order, ['1', '2', '3', '4']);
+});
+
+test('large items do not form one flush', async () => {
+  const flushes: number[] = [];
+  const committer = committerOf({
+    async flush(items) {
+      flushes.push(items.length);
+      return items.map(({ value }) => value.slice(0, 1));
+    },
+    charsOf: () => 5 * 1024 * 1024,
+  });
+  await Promise.all(['a', 'b', 'c', 'd', 'e'].map((key) => committer.push(item(key))));
+  assert.deepEqual(flushes, [2, 2, 1]);
 });
 
 test('a rejected item fails alone', async () => {

@@ -31,6 +31,8 @@ export interface Flusher<Item, Result> {
   keysOf(item: Item): string | readonly string[];
   /** False for an item that needs more than a flush can do. */
   fits(item: Item): boolean;
+  /** The length of the item's values. */
+  charsOf(item: Item): number;
   /**
    * Writes all items in one transaction, in the order of their keys. Undefined for an item that it
    * did not write.
@@ -50,6 +52,12 @@ interface Queued<Item, Result> {
 }
 
 const FLUSH_ITEMS_MAX = 1_000;
+
+/**
+ * A flush takes no further item beyond this length. Otherwise large values of many callers could
+ * form one statement that the server cancels or refuses, and all of them would fail.
+ */
+const FLUSH_CHARS_MAX = 8 * 1024 * 1024;
 
 /** The longest time for which a flush repeats before its items fail. */
 const REPEAT_MS_MAX = 10_000;
@@ -128,15 +136,18 @@ export class Committer<Item, Result> {
     const left: Queued<Item, Result>[] = [];
     const passedBy = new Set<string>();
     let seen = 0;
+    let chars = 0;
     for (const queued of this.#queue) {
-      if (batch.length >= FLUSH_ITEMS_MAX) break;
+      if (batch.length >= FLUSH_ITEMS_MAX || chars >= FLUSH_CHARS_MAX) break;
       seen += 1;
       const isFree =
         !hasAny(this.#busy, queued.keys) && (passedBy.size === 0 || !hasAny(passedBy, queued.keys));
       addAll(isFree ? this.#busy : passedBy, queued.keys);
       if (!isFree) left.push(queued);
-      else if (this.#flusher.fits(queued.item)) batch.push(queued);
-      else this.#settleAlone(queued);
+      else if (this.#flusher.fits(queued.item)) {
+        batch.push(queued);
+        chars += this.#flusher.charsOf(queued.item);
+      } else this.#settleAlone(queued);
     }
     this.#queue = seen === this.#queue.length ? left : left.concat(this.#queue.slice(seen));
     // All flushes lock rows in this order, so that they cannot deadlock.

@@ -5,7 +5,7 @@ import type { GiveBack, GivenBack, Park, Parked } from '../../contract/execution
 import { HOLD_BITS, PREVIOUS_CODES, SAGA_CODES, STATUS_CODES } from '../../execution-rows.ts';
 import { Committer } from '../committer.ts';
 import { numbers, sparse } from './arrays.ts';
-import { isPlain, lastEventColumns, ownersOf } from './items.ts';
+import { eventChars, isPlain, lastEventColumns, ownersOf } from './items.ts';
 import {
   APPEND_DONE,
   aliveOf,
@@ -99,6 +99,7 @@ export function parker(parts: Parts): {
       lanes: 1,
       keysOf: ({ id }) => id,
       fits: isPlain,
+      charsOf: eventChars,
       flush: (requests) => endClaims<Parked>(parts, requests, { kind: 'parked' }),
       async settle(request) {
         const result = await write<Park, Parked>(parts, request, {
@@ -126,6 +127,7 @@ export function giverBack(parts: Parts): {
       keysOf: ({ id }) => id,
       // Turning to compensation also clears the deadline. It happens once, so it is not batched.
       fits: (request) => isPlain(request) && request.compensating !== true,
+      charsOf: eventChars,
       async flush(requests) {
         const answers = await endClaims<GivenBack>(parts, requests, { kind: 'given-back' });
         parts.wakeups.notify();

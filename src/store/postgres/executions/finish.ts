@@ -7,7 +7,7 @@ import { Committer } from '../committer.ts';
 import { numbers, sparse } from './arrays.ts';
 import { afterEnd } from './end-execution.ts';
 import { finishStatement } from './finish-statement.ts';
-import { isPlain, lastEventColumns, ownersOf, same } from './items.ts';
+import { eventChars, isPlain, lastEventColumns, ownersOf, same } from './items.ts';
 import { type ResultRow, resultsFrom } from './owner-guards.ts';
 import type { Parts } from './parts.ts';
 import { write } from './write.ts';
@@ -24,6 +24,7 @@ export function finisher(parts: Parts): {
     keysOf: ({ id }: Finish) => id,
     fits: (request: Finish) =>
       isPlain(request) && request.successor === undefined && request.leavesAwaits !== true,
+    charsOf: eventChars,
     flush: (requests: readonly Finish[]) => flush(parts, requests),
     settle: (request: Finish) => settle(parts, request),
   };

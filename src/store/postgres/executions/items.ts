@@ -30,6 +30,13 @@ export function ownersOf(requests: readonly OwnerWrite[]): Owners {
   };
 }
 
+/** The length of the events' bodies. */
+export function eventChars({ events }: Pick<OwnerWrite, 'events'>): number {
+  let chars = 0;
+  for (const { body } of events) chars += body?.length ?? 0;
+  return chars;
+}
+
 /** The columns of events: kind, name, body. */
 export function eventColumns(
   events: readonly NewEvent[],

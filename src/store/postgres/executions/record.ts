@@ -2,7 +2,7 @@ import { decideRecord } from '../../../execution/decide/owner.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { OwnerWrite, Recorded } from '../../contract/execution-store.ts';
 import { Committer } from '../committer.ts';
-import { isPlain, lastEventColumns, ownersOf } from './items.ts';
+import { eventChars, isPlain, lastEventColumns, ownersOf } from './items.ts';
 import {
   APPEND_DONE,
   aliveOf,
@@ -56,6 +56,7 @@ export function recorder(parts: Parts): {
       lanes: 2,
       keysOf: ({ id }) => id,
       fits: isPlain,
+      charsOf: eventChars,
       flush: (requests) => flush(parts, requests),
       settle: (request) => settle(parts, request),
     },

@@ -8,7 +8,7 @@ import { type Queries, statement } from '../database.ts';
 import { play } from '../gateway.ts';
 import { numbers, uuids } from './arrays.ts';
 import { insertExecutions } from './insert-executions.ts';
-import { eventColumns } from './items.ts';
+import { eventChars, eventColumns } from './items.ts';
 import type { Parts } from './parts.ts';
 import { lockSlots, saveLimits } from './slots.ts';
 
@@ -26,6 +26,7 @@ export function redriver(parts: Parts): {
       lanes: 2,
       keysOf: ({ of, submit }) => [of, submit.id],
       fits: () => true,
+      charsOf: (request) => eventChars(request) + request.submit.input.length,
       flush: (requests) => flush(parts, requests),
       settle,
     },

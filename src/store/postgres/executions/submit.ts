@@ -21,6 +21,7 @@ export function submitter(parts: Parts): {
       lanes: 2,
       keysOf: namesOf,
       fits: () => true,
+      charsOf: ({ input }) => input.length,
       flush: (requests) => flush(parts, requests),
       settle: (request) => settle(parts, request),
     },
