@@ -39,9 +39,13 @@ export interface OpenedCoordinator {
 }
 
 /** Logs the coordinator's shared duties for its operator. */
-function observerFor(log: ServerLog): ExecutionObserver {
+export function observerFor(log: ServerLog): ExecutionObserver {
   return {
     report(report) {
+      if (report.kind === 'stale') {
+        const { kind: _, ...finding } = report;
+        log.info('found data that breaks an invariant', finding);
+      }
       if (report.kind === 'removed') log.info('removed ended executions', { ...report });
       if (report.kind === 'trouble') {
         log.fault(report.what, report.cause, { code: report.code });
