@@ -2,8 +2,36 @@
 // valid requests.
 
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
+import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
 import { digestOf } from '../../src/support/digest.ts';
-import type { Caller } from '../coordinator/caller.ts';
+import { Caller } from '../coordinator/caller.ts';
+
+/** The addresses and keys of a tenant. */
+export interface Access {
+  readonly url: string;
+  readonly grpcAddress: string;
+  readonly key: string;
+  /** A key that may only submit. */
+  readonly weakKey: string;
+}
+
+export class Tenant extends Caller {
+  readonly access: Access;
+  readonly weak: Caller;
+
+  constructor(access: Access) {
+    super(access.url, access.key);
+    this.access = access;
+    this.weak = new Caller(access.url, access.weakKey);
+  }
+
+  override close(): void {
+    this.weak.close();
+    super.close();
+  }
+}
 
 export interface Attack {
   /** The shared part that it loads. */
@@ -11,16 +39,22 @@ export interface Attack {
   /** How many requests run at the same time. */
   readonly inFlight: number;
   /** Runs before each round. */
-  begin?(tenant: Caller): Promise<void>;
+  begin?(tenant: Tenant): Promise<void>;
   /** Runs repeatedly. The coordinator may refuse it. */
-  operation?(tenant: Caller, nth: number): Promise<unknown>;
+  operation?(tenant: Tenant, nth: number): Promise<unknown>;
   /** Runs after each round. */
-  end?(tenant: Caller): Promise<void>;
+  end?(tenant: Tenant): Promise<void>;
 }
 
 const SCHEDULES = 200;
 const SESSIONS = 50;
 const VALUE_BYTES = 256 * 1024;
+const LARGE_BYTES = 15 * 1024 * 1024;
+/** A body of 8 MiB that takes long to parse. */
+const LARGE_SUBMIT = `{"pipeline":"hostile","input":[${'1,'.repeat(4 * 1024 * 1024)}1]}`;
+const DEAD_LETTERS = 3_000;
+const GRPC_STREAMS = 8;
+const GRPC_AHEAD = 128;
 const UNKNOWN = randomUUID();
 
 async function openSession(tenant: Caller, ttlMs: number): Promise<string> {
@@ -46,6 +80,99 @@ function eachSchedule(operation: (id: string) => Promise<unknown>): Promise<unkn
 
 let sessions: readonly string[] = [];
 let followed = '';
+let large: Uint8Array = new Uint8Array();
+let grpcStreams: readonly ClientDuplexStream<Buffer, Buffer>[] = [];
+
+interface Claimed {
+  readonly fence: number;
+  readonly execution: { readonly id: string; readonly seq: number };
+}
+
+/** Submits so many executions, and claims them in one session. */
+async function carry(tenant: Caller, count: number): Promise<readonly object[]> {
+  const session = await openSession(tenant, 600_000);
+  const owners: object[] = [];
+  while (owners.length < count) {
+    const limit = Math.min(250, count - owners.length);
+    await Promise.all(Array.from({ length: limit }, () => submit(tenant)));
+    const asked = { session, pipelines: ['hostile'], shares: [{ lane: 'interactive', limit }] };
+    const { body } = await tenant.call('POST', '/v1/work/claims', JSON.stringify(asked));
+    const { claims } = JSON.parse(body) as { claims: readonly Claimed[] };
+    for (const { fence, execution } of claims) {
+      owners.push({ session, fence, id: execution.id, seq: execution.seq + 1 });
+    }
+  }
+  return owners;
+}
+
+async function write(tenant: Caller, writes: readonly object[]): Promise<void> {
+  const { body } = await tenant.call('POST', '/v1/work/writes', JSON.stringify({ writes }));
+  if (/refused|fault|problem/.test(body)) throw new Error(`a write was answered with ${body}`);
+}
+
+/** Follows an execution whose history has so many events of this length. */
+async function withHistory(tenant: Caller, events: number, chars: number): Promise<void> {
+  if (followed !== '') return;
+  const [owner] = (await carry(tenant, 1)) as readonly { id: string; seq: number }[];
+  if (owner === undefined) throw new Error('an execution was not claimed');
+  const pad = 'x'.repeat(chars);
+  const atOnce = Math.min(1_000, Math.floor(4_000_000 / (chars + 100)));
+  for (let done = 0; done < events; done += atOnce) {
+    const seq = owner.seq + done;
+    const one = (nth: number): object => ({
+      ...{ kind: 'step-completed', name: 'n' },
+      body: JSON.stringify({ key: `step:${nth}#1`, pad }),
+    });
+    const length = Math.min(atOnce, events - done);
+    const page = Array.from({ length }, (_, nth) => one(seq + nth));
+    await write(tenant, [{ verb: 'record', ...owner, seq, events: page }]);
+  }
+  followed = owner.id;
+}
+
+/** Lets executions fail, each at a step of its own with a long name. */
+async function failMany(tenant: Caller): Promise<void> {
+  if (followed !== '') return;
+  const owners = await carry(tenant, DEAD_LETTERS);
+  for (let first = 0; first < owners.length; first += 250) {
+    const writes = owners.slice(first, first + 250).map((owner, nth) => ({
+      ...{ verb: 'finish', ...owner, status: 'failed' },
+      events: [{ kind: 'failed', body: '{"failure":{"code":"x","message":"y"}}' }],
+      deadLetter: {
+        ...{ category: 'permanent', code: `code ${first + nth}`, reason: 'r', attempts: 1 },
+        step: `${first + nth} ${'\u0001'.repeat(8_000)}`,
+      },
+    }));
+    await write(tenant, writes);
+  }
+  followed = 'letters';
+}
+
+/** Sends messages of an unknown kind on several streams, and the next one for each reply. */
+async function floodGrpc({ access }: Tenant): Promise<void> {
+  const { Client, credentials, Metadata } = await import('@grpc/grpc-js');
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${access.key}`);
+  const envelope = { v: WORK_VERSION, id: 'x', kind: 'nothing', body: {} };
+  const wire = WORK_SERVICE.Call.requestSerialize(envelope as never);
+  const same = (bytes: Buffer): Buffer => bytes;
+  grpcStreams = Array.from({ length: GRPC_STREAMS }, () => {
+    const client = new Client(access.grpcAddress, credentials.createInsecure(), {
+      'grpc.use_local_subchannel_pool': 1,
+    });
+    const { path } = WORK_SERVICE.Stream;
+    const call = client.makeBidiStreamRequest<Buffer, Buffer>(path, same, same, metadata);
+    call.on('data', () => call.write(wire));
+    call.on('error', () => client.close());
+    for (let nth = 0; nth < GRPC_AHEAD; nth += 1) call.write(wire);
+    return call;
+  });
+}
+
+async function putLarge(tenant: Caller): Promise<void> {
+  large = randomBytes(LARGE_BYTES);
+  await tenant.call('PUT', `/v1/work/blobs/${digestOf(large)}`, large);
+}
 
 async function openSessions(tenant: Caller): Promise<void> {
   sessions = await Promise.all(
@@ -123,5 +250,59 @@ export const ATTACKS: readonly Attack[] = [
     name: 'lists',
     inFlight: 8,
     operation: (tenant) => tenant.call('GET', '/v1/executions?limit=1000'),
+  },
+  {
+    name: 'big pages',
+    inFlight: 16,
+    begin: (tenant) => withHistory(tenant, 900, 15_000),
+    operation: (tenant) => tenant.call('GET', `/v1/executions/${followed}/history?limit=1000`),
+  },
+  {
+    name: 'big submits',
+    inFlight: 16,
+    operation: (tenant) => tenant.call('POST', '/v1/executions', LARGE_SUBMIT),
+  },
+  {
+    name: 'long streams',
+    inFlight: 64,
+    begin: (tenant) => withHistory(tenant, 20_000, 50),
+    operation: (tenant) => tenant.call('GET', `/v1/executions/${followed}/events`),
+  },
+  {
+    name: '2,000 polls',
+    inFlight: 2_000,
+    begin: (tenant) => withHistory(tenant, 10, 50),
+    operation: (tenant) => tenant.call('GET', `/v1/executions/${followed}/events`),
+  },
+  {
+    name: 'forbidden requests',
+    inFlight: 256,
+    operation: ({ weak }) => weak.call('GET', '/v1/work'),
+  },
+  {
+    name: 'malformed gRPC',
+    inFlight: 0,
+    begin: floodGrpc,
+    end: async () => {
+      for (const call of grpcStreams) call.cancel();
+    },
+  },
+  {
+    name: 'blob puts',
+    inFlight: 16,
+    begin: putLarge,
+    operation: (tenant) => tenant.call('PUT', `/v1/work/blobs/${digestOf(large)}`, large),
+  },
+  {
+    name: 'blob gets',
+    inFlight: 16,
+    begin: putLarge,
+    operation: (tenant) => tenant.call('GET', `/v1/work/blobs/${digestOf(large)}`),
+  },
+  {
+    name: 'dead-letter groups',
+    inFlight: 8,
+    begin: failMany,
+    operation: (tenant) => tenant.call('GET', '/v1/dead-letters/groups'),
   },
 ];

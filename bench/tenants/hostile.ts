@@ -1,15 +1,14 @@
 // The hostile tenant, in its own process. A message from the bench starts or stops the attack.
 
-import { Caller } from '../coordinator/caller.ts';
-import { ATTACKS } from './attacks.ts';
+import { type Access, ATTACKS, Tenant } from './attacks.ts';
 
-const { url, key, attack } = JSON.parse(process.argv[2] ?? '{}') as Record<string, string>;
+const { attack, ...access } = JSON.parse(process.argv[2] ?? '{}') as Access & { attack: string };
 const { begin, operation, end, inFlight } = ATTACKS.find(({ name }) => name === attack) ??
   ATTACKS[0] ?? { inFlight: 0 };
 
-let tenant: Caller | undefined;
+let tenant: Tenant | undefined;
 
-async function repeat(caller: Caller, first: number): Promise<void> {
+async function repeat(caller: Tenant, first: number): Promise<void> {
   for (let nth = first; tenant === caller; nth += inFlight) {
     // The round ended or the coordinator closed the connection: send the request again.
     await operation?.(caller, nth).catch(() => undefined);
@@ -18,7 +17,7 @@ async function repeat(caller: Caller, first: number): Promise<void> {
 
 async function toggle(): Promise<void> {
   if (tenant === undefined) {
-    const caller = new Caller(url ?? '', key);
+    const caller = new Tenant(access);
     await begin?.(caller);
     tenant = caller;
     for (let nth = 0; nth < inFlight; nth += 1) void repeat(caller, nth);

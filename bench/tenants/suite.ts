@@ -51,9 +51,13 @@ async function measure(
   settings: Settings,
 ): Promise<readonly Result[]> {
   const node = await start('../tenants/node.ts', location);
-  const { url, healthy, hostile } = JSON.parse(node.firstLine) as Record<string, string>;
+  const { url, grpcAddress, healthy, hostile, weak } = JSON.parse(node.firstLine) as Record<
+    string,
+    string
+  >;
   const worker = await start('worker.ts', { url, key: healthy });
-  const tenant = await start('../tenants/hostile.ts', { url, key: hostile, attack: attack.name });
+  const access = { url, grpcAddress, key: hostile, weakKey: weak };
+  const tenant = await start('../tenants/hostile.ts', { ...access, attack: attack.name });
   const caller = new Caller(url ?? '', healthy);
   try {
     const before = await liveSessions(caller);
