@@ -10,8 +10,8 @@ import { archiveOf } from '../features/retention/client.ts';
 import { schedulesClient } from '../features/schedules/client.ts';
 import { templatesClient } from '../features/templates/client.ts';
 import { requestTo } from '../protocol/messages/request.ts';
-import { Fault, StoreUnavailable } from '../support/fault.ts';
-import { noReplyText } from '../support/no-reply.ts';
+import { Fault } from '../support/fault.ts';
+import { lostReply } from '../support/no-reply.ts';
 import { headerText, optionalFunctions, readOptions, requireUrl } from '../support/options.ts';
 import { bodyOf, type CallOptions, refusalOf } from './calls.ts';
 import { Executions } from './executions.ts';
@@ -40,7 +40,8 @@ const WORD_BYTES_MAX = 256;
  * A client of a coordinator's HTTP API.
  *
  * Methods throw `CallRefused` if the coordinator refuses the request, `StoreUnavailable` if it
- * cannot be reached, and `InvalidInput` for invalid arguments.
+ * cannot be reached, and `InvalidInput` for invalid arguments. They throw `OutcomeUnknown` if the
+ * connection breaks after a write was sent: the write may or may not have had its effect.
  *
  * @example
  * const client = new HoldfastClient({ url: 'http://127.0.0.1:7433' });
@@ -101,7 +102,7 @@ export class HoldfastClient {
   /** Calls any route of the API and returns the parsed body. Throws `CallRefused`. */
   async call<Body>(path: string, options: CallOptions = {}): Promise<Body> {
     const response = await this.send(path, options);
-    const body = await bodyOf(response);
+    const body = await this.#read(path, options, () => bodyOf(response));
     if (response.ok) return body as Body;
     throw refusalOf(response, body);
   }
@@ -109,13 +110,15 @@ export class HoldfastClient {
   /** Calls a route and returns the body as bytes. Throws `CallRefused`. */
   async bytes(path: string, options: CallOptions = {}): Promise<Uint8Array> {
     const response = await this.send(path, options);
-    if (response.ok) return new Uint8Array(await response.arrayBuffer());
-    throw refusalOf(response, await bodyOf(response));
+    if (response.ok) {
+      return new Uint8Array(await this.#read(path, options, () => response.arrayBuffer()));
+    }
+    throw refusalOf(response, await this.#read(path, options, () => bodyOf(response)));
   }
 
   /**
    * Calls a route and returns the response. Throws `StoreUnavailable` if the coordinator cannot be
-   * reached.
+   * reached, and `OutcomeUnknown` if the connection breaks after a write was sent.
    */
   async send(path: string, options: CallOptions): Promise<Response> {
     const { url, key, project, fetch: send = fetch } = this.#options;
@@ -130,11 +133,20 @@ export class HoldfastClient {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     };
+    return this.#read(path, options, () => send(`${url}${path}${queryText(query)}`, init));
+  }
+
+  /** A connection can also break within the response. */
+  async #read<Part>(
+    path: string,
+    { method = 'GET', signal }: CallOptions,
+    read: () => Promise<Part>,
+  ): Promise<Part> {
     try {
-      return await send(`${url}${path}${queryText(query)}`, init);
+      return await read();
     } catch (cause) {
       if (signal?.aborted === true || cause instanceof Fault) throw cause;
-      throw new StoreUnavailable(noReplyText(url, path, cause), { cause });
+      throw lostReply({ url: this.#options.url, path, isRead: method === 'GET' }, cause);
     }
   }
 }

@@ -8,8 +8,8 @@ import {
 } from '../protocol/messages/envelope.ts';
 import { faultOf } from '../protocol/messages/problem.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
-import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
-import { isUnsent, noReplyText } from '../support/no-reply.ts';
+import { type Fault, StoreUnavailable } from '../support/fault.ts';
+import { lostReply } from '../support/no-reply.ts';
 import type { Timers } from '../support/timer.ts';
 
 export interface HttpTransportOptions {
@@ -117,7 +117,8 @@ class HttpTransport implements Transport {
         return await this.#sendTo(base, message, request);
       } catch (cause) {
         this.#leave(base);
-        const fault = lost(request, base, cause);
+        const { path, isRead } = request;
+        const fault = lostReply({ url: base, path, isRead }, cause);
         const isHarmless = fault instanceof StoreUnavailable;
         if (!isHarmless || message.signal?.aborted === true || tries >= this.#bases.length)
           throw fault;
@@ -186,14 +187,6 @@ async function contentOf(response: Response): Promise<unknown> {
     if (!response.ok) return {};
     throw cause;
   }
-}
-
-/** No response came. If nothing can have been sent, nothing was done. */
-function lost({ isRead, path }: HttpRequest, base: string, cause: unknown): Fault {
-  const message = noReplyText(base, path, cause);
-  return isRead || isUnsent(cause)
-    ? new StoreUnavailable(message, { cause })
-    : new OutcomeUnknown(message, { cause });
 }
 
 function faultFrom({ init, path }: HttpRequest, response: Response, content: unknown): Fault {

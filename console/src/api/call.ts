@@ -65,7 +65,10 @@ async function send(request: ApiRequest<unknown>, options: CallOptions): Promise
     throw new Refused({
       status: 0,
       code: 'unreachable',
-      detail: "Can't reach the coordinator. Retrying…",
+      detail:
+        method === 'GET'
+          ? "Can't reach the coordinator. Retrying…"
+          : 'The coordinator did not respond. It may or may not have made the change. Reload, and check before you repeat it.',
     });
   });
 }

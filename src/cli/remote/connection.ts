@@ -5,7 +5,7 @@ import { HoldfastClient } from '../../client/client.ts';
 import { environmentWith } from '../../support/environment.ts';
 import { Fault } from '../../support/fault.ts';
 import { shownUrl } from '../../support/hidden-options.ts';
-import { untrustedText } from '../../support/no-reply.ts';
+import { isUnsent, networkCode, untrustedText } from '../../support/no-reply.ts';
 import { type Flag, type Typed, UsageProblem } from '../command.ts';
 
 export const URL_DEFAULT = 'http://127.0.0.1:7433';
@@ -42,8 +42,22 @@ export async function clientFor(typed: Typed): Promise<HoldfastClient> {
     url,
     ...(key === undefined ? {} : { key }),
     ...(project === undefined ? {} : { project }),
-    fetch: (target, init) => fetch(target, init).catch((cause: unknown) => unreachable(url, cause)),
+    fetch: fetchFrom(url),
   });
+}
+
+/**
+ * Explains how to reach a coordinator if none was reached. The client reports a connection that
+ * broke after a write was sent, because the write may have had its effect.
+ */
+export function fetchFrom(url: string): typeof fetch {
+  return (target, init) =>
+    fetch(target, init).catch((cause: unknown) => {
+      const isRead = (init?.method ?? 'GET') === 'GET';
+      if (init?.signal?.aborted !== true && (isRead || isUnsent(cause)))
+        throw unreachable(url, cause);
+      throw cause;
+    });
 }
 
 export function urlFor(typed: Typed): string {
@@ -83,19 +97,16 @@ async function refuseUnknown(variables: Readonly<Record<string, string>>): Promi
   environmentSources(variables);
 }
 
-function unreachable(url: string, thrown: unknown): never {
-  const { cause, name } = thrown as { cause?: { code?: unknown }; name?: string };
-  if (name === 'AbortError') throw thrown;
-  const code = typeof cause?.code === 'string' ? ` (${cause.code})` : '';
+function unreachable(url: string, cause: unknown): Fault {
+  const code = networkCode(cause);
+  const why = code === '' ? '' : ` (${code})`;
   const what =
-    untrustedText(thrown) ??
+    untrustedText(cause) ??
     'Start one with "holdfast dev" or "holdfast serve", or pass its address: --url, or HOLDFAST_URL.';
   const where = URL.canParse(url) ? shownUrl(new URL(url)) : url;
-  throw new Fault(
+  return new Fault(
     'coordinator-unreachable',
-    `No coordinator responds at ${where}${code}. Nothing was done. ${what}`,
-    {
-      cause: thrown,
-    },
+    `No coordinator responds at ${where}${why}. Nothing was done. ${what}`,
+    { cause },
   );
 }

@@ -70,7 +70,7 @@ export function aesCodec(
       if (key === undefined) {
         throw new Fault(
           'codec-key-missing',
-          `A value was encrypted with key "${by}", which this process does not have (it has ${[...byId.keys()].join(', ')}). Add the key to aesCodec({ keys }) after the current one.`,
+          `A value was encrypted with key "${by}", which this process does not have (it has ${[...byId.keys()].join(', ')}). Pass it to aesCodec after the current key: aesCodec([current, { id, key }]). Then resume the execution.`,
         );
       }
       const tagEnd = NONCE_BYTES + TAG_BYTES;

@@ -8,7 +8,7 @@ export const STORE_CODES = entries({
   'store-unavailable': {
     title: 'The store is unavailable',
     status: 503,
-    when: 'The store, or the coordinator in front of it, accepted no connection or refused for now.',
+    when: 'The store, or the coordinator in front of it, accepted no connection or refused for now. Or the connection broke during a read.',
     state: NOT_WRITTEN,
     fix: 'Try again. If it lasts, check the store with `holdfast doctor` and read the cause in the message.',
     retry: 'safe',
@@ -17,9 +17,9 @@ export const STORE_CODES = entries({
   'outcome-unknown': {
     title: 'The outcome is unknown',
     status: 503,
-    when: 'The process sent the request, and no response arrived.',
+    when: 'The process sent the request, and no complete response arrived.',
     state: 'The store may or may not have made the change.',
-    fix: 'Repeat the same call with the same key, id or attempt: it takes effect once.',
+    fix: 'Repeat the same call with the same key, id or attempt: it takes effect once. Without one, check first.',
     retry: 'same-key',
     fixedBy: ['caller'],
   },
@@ -160,7 +160,7 @@ export const VALUE_CODES = entries({
     title: 'The key of the value is missing',
     when: 'The stored value needs a key that this process does not have. The message has its id.',
     state: 'The execution stays blocked until a worker has the key.',
-    fix: 'Add the key to `aesCodec({ keys })` after the current one, then resume the execution.',
+    fix: 'Pass the key to `aesCodec` after the current one: `aesCodec([current, { id, key }])`. Then resume the execution.',
     retry: 'after-fix',
     fixedBy: ['operator'],
   },
@@ -303,7 +303,7 @@ export const COMMAND_CODES = entries({
   },
   'coordinator-unreachable': {
     title: 'No coordinator responds',
-    when: 'The command line could not connect to the coordinator.',
+    when: 'The command line could not connect to the coordinator, or the connection broke during a read. A write that was sent fails with `outcome-unknown` instead.',
     state: 'Nothing was done.',
     fix: 'Start one with `holdfast dev` or `holdfast serve`, or pass its address: `--url`, or `HOLDFAST_URL`.',
     retry: 'after-fix',

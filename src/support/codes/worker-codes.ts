@@ -360,7 +360,7 @@ export const FAILURE_CODES = entries({
   },
   'compensation-failed': {
     title: 'A compensation failed',
-    when: 'A compensation failed after its last attempt.',
+    when: 'A compensation failed after its last attempt, and its failure has no recorded cause. With a cause, the execution ends with the code of that failure.',
     state: 'The execution ends as quarantined. Compensations that ran stay done.',
     fix: 'Fix the cause, and run `holdfast redrive <id> --mode compensate`, or skip the compensation.',
     retry: 'after-fix',
