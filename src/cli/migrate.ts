@@ -5,7 +5,7 @@ import { inspectStore, openStore } from '../embedded/open-store.ts';
 import { required, STORE_FLAGS, storeTyped } from '../features/export/cli.ts';
 import { hidden } from '../server/config.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
-import { InvalidInput } from '../support/fault.ts';
+import { Fault } from '../support/fault.ts';
 import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
 import { configFlags, configuredBy } from './configuration.ts';
 import { print, printLine } from './screen.ts';
@@ -76,7 +76,8 @@ async function raiseEpoch(typed: Typed): Promise<ExitCode> {
   const reason = required(raiseEpochCommand, typed, 'reason');
   const { exists } = await inspectStore(config.store, config.postgres);
   if (!exists)
-    throw new InvalidInput(
+    throw new Fault(
+      'store-unknown',
       'There is no store at this path or URL. Nothing was created. Check --store.',
     );
   const store = await openStore(config.store, config.postgres);

@@ -4,7 +4,7 @@
 import type { ExportedRows, ExportPort } from '../features/export/port.ts';
 import { epochOf } from '../lease/fence.ts';
 import { OPTION_NAMES } from '../store/postgres/connect.ts';
-import { Fault, InvalidInput } from '../support/fault.ts';
+import { Fault } from '../support/fault.ts';
 import { boundedText, optionalFunctions, readOptions } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
@@ -60,8 +60,9 @@ const EXPORT_NAMES = ['store', 'to', 'actor', 'reason', 'postgres', 'onProgress'
 /**
  * Seals a store and writes its content to a file. The store takes no more writes.
  *
- * Waits until all its leases have lapsed. If it fails after the seal, call it again. Throws
- * `InvalidInput` if there is no store, and `StoreUnavailable` if it cannot be reached.
+ * Waits until all its leases have lapsed. If it fails after the seal, call it again. Throws a
+ * `Fault` with code `store-unknown` if there is no store, and `StoreUnavailable` if it cannot be
+ * reached.
  *
  * @example
  * await exportStore({ store: './old.db', to: './export.gz', actor: 'ada', reason: 'to PostgreSQL' });
@@ -309,7 +310,8 @@ async function openExistingForExport(
 ): Promise<ExportPort> {
   const { exists } = await inspectStore(text, postgres);
   if (exists) return openForExport(text, postgres);
-  throw new InvalidInput(
+  throw new Fault(
+    'store-unknown',
     'There is no store at this path or URL. Nothing was created. Check --store.',
   );
 }

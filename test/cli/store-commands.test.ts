@@ -47,6 +47,7 @@ test('raise-epoch needs an existing store and a reason, and prints the epoch', (
     const none = await holdfast(words, { cwd });
     assert.deepEqual([none.code, await readdir(cwd)], [2, []]);
     assert.match(none.problems, /There is no store at this path or URL\. Nothing was created/);
+    assert.match(none.problems, /\[store-unknown\]/);
     await holdfast(['migrate'], { cwd });
     const unsaid = await holdfast(words.slice(0, 3), { cwd });
     assert.equal(unsaid.code, 2);

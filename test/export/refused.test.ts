@@ -149,10 +149,10 @@ test('EX-5, EX-7: a sealed store is not opened, can be exported again, and only 
 test('EX-5: a store is not sealed for an impossible file, and no file is created for a missing store', () =>
   inFolder(async (folder) => {
     const place = { store: join(folder, 'old.db') };
-    await assert.rejects(
-      () => exported(place, join(folder, 'a.ndjson')),
-      /There is no store at this path or URL/,
-    );
+    await assert.rejects(() => exported(place, join(folder, 'a.ndjson')), {
+      code: 'store-unknown',
+      message: /There is no store at this path or URL/,
+    });
     assert.deepEqual(await readdir(folder), []);
     await (await openStore(place.store)).close();
     await assert.rejects(() => exported(place, join(folder, 'no', 'a.ndjson')), /ENOENT/);
