@@ -129,7 +129,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
       );
       const [entry] = await executions.activations({ ...OF, limit: 1 });
       assert.deepEqual([entry?.forced, entry?.reason], [true, 'no caller sends that']);
-      // Rolling back is always allowed.
+      // Rolling back is never refused as breaking.
       await mustChange(store, 'roll-back');
       await mustRegister(store, 'v3');
       const broken = [{ execution: nextId(), why: 'History has step:a#1.' }];
@@ -167,7 +167,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'RE-7, RE-15',
+    upholds: 'RE-7, RE-15, RE-22',
     name: 'a roll-back goes back once and is never refused for breaking changes; going forward is an activation',
     async run({ store }) {
       const { executions } = store;
@@ -187,6 +187,9 @@ export const rolloutCases: readonly ExecutionCase[] = [
       await mustChange(store, 'deactivate');
       await mustChange(store, 'roll-back');
       assert.deepEqual(await executions.rollout(OF), { version: 5, active: 'v1' });
+      await mustChange(store, 'deactivate');
+      await mustChange(store, 'retire', { name: 'v1' });
+      refusedBy(await executions.changeRollout(changing('roll-back')), 'release-retired');
     },
   },
   {

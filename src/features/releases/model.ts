@@ -223,7 +223,7 @@ export interface WorkerRecord extends Omit<Announcement, 'release'> {
 
 /**
  * The state of a worker. `stuck`: its process lives, but its claim loop does not report. `gone`:
- * its session is over.
+ * its session is over, or its claim loop does not report and its session is overdue.
  */
 export type WorkerState = 'starting' | 'ready' | 'draining' | 'stuck' | 'gone';
 
