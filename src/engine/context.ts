@@ -420,7 +420,7 @@ export interface Context {
   /**
    * Writes a line to the observer and to the history, once; replays do not write it again.
    *
-   * The history keeps 1,000 lines per claim and 4,096 characters of each message. Throws
+   * The history keeps 999 lines per claim and 4,096 characters of each message. Throws
    * `InvalidInput` if `message` is not a string.
    */
   log(message: string, data?: unknown): void;

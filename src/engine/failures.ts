@@ -260,8 +260,9 @@ function isCategory(value: unknown): value is FailureCategory {
 }
 
 /**
- * A retry helps neither invalid values nor mistakes in code. A step that timed out may have had its
- * effect.
+ * A retry does not help invalid values and failed children. A step that timed out may have had its
+ * effect. All other errors are retried, also those that look like mistakes in code, such as a
+ * TypeError.
  */
 function categoryOf(error: Error): FailureCategory {
   if (error instanceof InvalidInput || error.name === 'PayloadTooLarge') return 'permanent';

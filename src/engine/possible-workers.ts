@@ -42,7 +42,10 @@ interface PossibleWorker {
   readonly since: WorkerRecord['provedAt'];
 }
 
-/** All workers that run the pipeline and are not gone, including stuck ones, which take nothing. */
+/**
+ * All workers that run the pipeline, except draining and gone ones. Includes stuck ones, which take
+ * nothing.
+ */
 export async function possibleWorkers(
   config: EngineConfig,
   { project, pipeline, release }: Pick<ExecutionRecord, 'project' | 'pipeline' | 'release'>,

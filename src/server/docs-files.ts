@@ -60,13 +60,8 @@ export function addDocs(app: FastifyInstance): void {
   });
 }
 
-/** Undefined in a checkout where the site was not built. */
-export function siteFile(): string | undefined {
-  return PLACES.map((place) => join(import.meta.dirname, place)).find(existsSync);
-}
-
 async function readSite(): Promise<PackedSite> {
-  const file = siteFile();
+  const file = PLACES.map((place) => join(import.meta.dirname, place)).find(existsSync);
   if (file === undefined) {
     throw new ProblemReply(
       'docs-missing',

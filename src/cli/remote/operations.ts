@@ -74,7 +74,7 @@ export const redriveCommand: CommandSpec = {
     mode: { value: 'forward|compensate', help: 'Continue the work, or undo it (default forward)' },
     release: {
       value: 'name',
-      help: 'Release to pin the new execution to (default the active one)',
+      help: 'Release to pin the new execution to (default the rollout decides)',
     },
     reason: { value: 'text', help: 'Reason, kept in the history (default none)' },
     ...CONNECTION_FLAGS,

@@ -404,7 +404,10 @@ export class Journal {
     return undefined;
   }
 
-  /** A seal ended the claim. The store that imports the export continues the execution (EX-1). */
+  /**
+   * Repeats the call until the store replies. Returns undefined if the store is sealed: the claim is
+   * over, and the store that imports the export continues the execution (EX-1).
+   */
   async #untilReplied<Outcome>(
     call: () => Promise<Outcome>,
     fault?: unknown,

@@ -8,11 +8,11 @@ import { ignored } from './guarded.ts';
 import type { Entry } from './journal.ts';
 import type { Run } from './run.ts';
 
-/** Limit per claim: a loop that logs must not fill the store. */
+/** Limit per claim, with the notice: a loop that logs must not fill the store. */
 const LINES_MAX = 1_000;
 const MESSAGE_MAX = 4_096;
 const DATA_MAX = 8_192;
-const LAST_LINE = `ctx.log has written ${LINES_MAX} lines in this claim. Later lines go only to the observer.`;
+const LAST_LINE = `ctx.log has written ${LINES_MAX - 1} lines in this claim. Later lines go only to the observer.`;
 
 export class Log {
   readonly #run: Run;

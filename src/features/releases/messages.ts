@@ -442,7 +442,11 @@ export const releaseOperations = {
     params: releaseParams,
     query: closed({
       against: Type.Optional(
-        documented(releaseName, 'Release to compare with. Default: the active one.', 'v1'),
+        documented(
+          releaseName,
+          'Release to compare with. Default: the active one, or else the last active one.',
+          'v1',
+        ),
       ),
     }),
     responses: {

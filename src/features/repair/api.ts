@@ -47,7 +47,7 @@ export interface RedriveOptions extends OperationOptions {
   readonly mode?: RedriveMode;
   /** Name or key of the call to start with. Default: the one that failed. */
   readonly from?: string;
-  /** The release that the new execution is pinned to. Default: the active one. */
+  /** The release that the new execution is pinned to. Default: the rollout decides. */
   readonly release?: string;
 }
 

@@ -280,7 +280,7 @@ interface RedriveRequest extends Audited {
   readonly project: ProjectName;
   readonly mode: RedriveMode;
   readonly from?: string;
-  /** The release of the new execution. Default: the active one. */
+  /** The release of the new execution. Default: the rollout decides. */
   readonly release?: string;
   /** The actor and the reason, for the new execution's `submitted` event. */
   readonly operation: Payload;

@@ -103,7 +103,11 @@ const redriveBody = closed(
       documented(step, 'Call to start with. Default: the call that failed.', 'charge'),
     ),
     release: Type.Optional(
-      documented(name, 'Release to pin the new execution to. Default: the active one.', 'v2'),
+      documented(
+        name,
+        'Release to pin the new execution to. Default: the rollout decides, as for any new execution.',
+        'v2',
+      ),
     ),
     reason: Type.Optional(reason),
   },
