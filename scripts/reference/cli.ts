@@ -2,7 +2,7 @@
 
 import type { CommandEntry, CommandSpec, Flag } from '../../src/cli/command.ts';
 import { COMMAND_GROUPS } from '../../src/cli/commands.ts';
-import { flagText } from '../../src/cli/help.ts';
+import { flagHelp, flagText } from '../../src/cli/help.ts';
 import { SETTINGS } from '../../src/server/config.ts';
 import { codeBlock, pageText, plain, tableOf, wrapped } from './markdown.ts';
 
@@ -76,7 +76,7 @@ function flagTable({ flags }: CommandSpec, command: string): readonly string[] {
 }
 
 function flagRow(name: string, flag: Flag): readonly string[] {
-  const { text, usual } = describedFlag(flag.help);
+  const { text, usual } = describedFlag(flagHelp(flag));
   return [`\`${flagText(name, flag)}\``, typeOf(flag), usual, text];
 }
 

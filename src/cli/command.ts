@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
+import { assert } from '../support/assert.ts';
 import type { Code } from '../support/codes/catalogue.ts';
 import { nearestName } from '../support/options.ts';
 
@@ -31,8 +32,12 @@ export type ExitCode = 0 | 1 | 2;
 export interface Flag {
   /** Placeholder of its value: `ms`, `path`, `keys|off`. A flag without one is a switch. */
   readonly value?: string;
-  /** Includes the unit and the default. */
+  /** Includes the unit and, unless it is required, the default. */
   readonly help: string;
+  /** The command, or each subcommand that `help` starts with, cannot run without it. */
+  readonly required?: true;
+  /** The environment variable that sets it too. */
+  readonly variable?: string;
 }
 
 export interface Typed {
@@ -130,6 +135,18 @@ export function logsOf(spec: CommandSpec, typed: Typed): readonly string[] {
     }
   }
   return typed.words;
+}
+
+/** The text of a flag that is marked as required, so that the help shows it so. */
+export function requiredText(
+  { usage, flags }: Pick<CommandSpec, 'usage' | 'flags'>,
+  typed: Typed,
+  flag: string,
+): string {
+  assert(flags[flag]?.required === true, `required flags are marked: --${flag} is not`);
+  const text = typed.text(flag);
+  if (text !== undefined) return text;
+  throw new UsageProblem(`--${flag} is required. Usage: ${usage}`);
 }
 
 export function refuseWords({ usage }: Pick<CommandSpec, 'usage'>, { words }: Typed): void {

@@ -9,6 +9,7 @@ import {
   UsageProblem,
   unknown,
 } from './command.ts';
+import { flagHelp } from './help.ts';
 import { print } from './screen.ts';
 
 interface Named {
@@ -56,7 +57,10 @@ const HELP: Completed = { name: 'help', summary: 'Describe a command', choices: 
 
 async function completed({ name, summary, load }: CommandEntry): Promise<Completed> {
   const { flags, choices = [] } = await load();
-  const named = Object.entries(flags).map(([flag, { help }]) => ({ name: `--${flag}`, help }));
+  const named = Object.entries(flags).map(([name, flag]) => ({
+    name: `--${name}`,
+    help: flagHelp(flag),
+  }));
   return { name, summary, choices, flags: [...named, { name: '--help', help: 'Print this help' }] };
 }
 

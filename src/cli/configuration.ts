@@ -22,17 +22,24 @@ import { print, printLine, table } from './screen.ts';
 
 const DEFAULT_FILE = 'holdfast.config.json';
 
-/** The flags of all settings, or of those that `isWanted` selects. */
+/**
+ * The flags of all settings, or of those that `isWanted` selects. Settings in `required` have no
+ * default in this command.
+ */
 export function configFlags(
   isWanted: (name: string) => boolean = () => true,
+  required: readonly string[] = [],
 ): Readonly<Record<string, Flag>> {
   const settings = SETTINGS.filter(({ name }) => isWanted(name)).map(
-    ({ flag, variable, value, help }) =>
-      [flag, { value, help: `${help} [${variable}]` } satisfies Flag] as const,
+    ({ name, flag, variable, value, help, description }): readonly [string, Flag] =>
+      required.includes(name)
+        ? [flag, { value, help: description, required: true, variable }]
+        : [flag, { value, help, variable }],
   );
   const config: Flag = {
     value: 'path',
-    help: `Configuration file (default ${DEFAULT_FILE}, if it exists) [HOLDFAST_CONFIG]`,
+    help: `Configuration file (default ${DEFAULT_FILE}, if it exists)`,
+    variable: 'HOLDFAST_CONFIG',
   };
   return { config, ...Object.fromEntries(settings) };
 }

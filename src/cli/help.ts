@@ -29,7 +29,7 @@ export function helpFor(
 ): string {
   const rows = Object.entries(flags).map(([name, flag]) => [
     `  ${flagText(name, flag)}`,
-    flag.help,
+    flagHelp(flag),
   ]);
   return [
     summary,
@@ -44,6 +44,12 @@ export function helpFor(
 export function flagText(name: string, { value }: Flag): string {
   if (value === undefined) return `--${name}`;
   return `--${name} ${value.includes('|') || value.includes('…') ? value : `<${value}>`}`;
+}
+
+/** The help of a flag, with its mark and its environment variable. */
+export function flagHelp({ help, required, variable }: Flag): string {
+  const mark = required === true ? ' (required)' : '';
+  return `${help}${mark}${variable === undefined ? '' : ` [${variable}]`}`;
 }
 
 function indented(lines: readonly string[]): string {

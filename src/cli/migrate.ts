@@ -2,11 +2,17 @@
 // Use the command to migrate, and see the result, before the first process of a new version starts.
 
 import { inspectStore, openStore } from '../embedded/open-store.ts';
-import { required, STORE_FLAGS, storeTyped } from '../features/export/cli.ts';
+import { STORE_FLAGS, storeTyped } from '../features/export/cli.ts';
 import { hidden } from '../server/config.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
 import { Fault } from '../support/fault.ts';
-import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
+import {
+  type CommandSpec,
+  type ExitCode,
+  refuseWords,
+  requiredText,
+  type Typed,
+} from './command.ts';
 import { configFlags, configuredBy } from './configuration.ts';
 import { print, printLine } from './screen.ts';
 
@@ -66,14 +72,14 @@ export const raiseEpochCommand: CommandSpec = {
   usage: 'holdfast raise-epoch --store ./holdfast.db --reason "…" [--json]',
   flags: {
     ...STORE_FLAGS,
-    reason: { value: 'text', help: "Reason, kept in the store's events (required)" },
+    reason: { value: 'text', help: "Reason, kept in the store's events", required: true },
   },
   execute: raiseEpoch,
 };
 
 async function raiseEpoch(typed: Typed): Promise<ExitCode> {
   const { config, actor } = await storeTyped(raiseEpochCommand, typed);
-  const reason = required(raiseEpochCommand, typed, 'reason');
+  const reason = requiredText(raiseEpochCommand, typed, 'reason');
   const { exists } = await inspectStore(config.store, config.postgres);
   if (!exists)
     throw new Fault(

@@ -24,7 +24,9 @@ export interface SettingName {
   readonly flag: string;
   /** The placeholder of its value: `ms`, `path`, `keys|off`. */
   readonly value: string;
+  /** The description with its default. */
   readonly help: string;
+  readonly description: string;
   readonly schema: TSchema;
 }
 
@@ -53,6 +55,7 @@ function leavesOf(schema: TSchema, path: readonly string[]): readonly SettingNam
       flag: words.join('-'),
       value: placeholderOf(path.at(-1) ?? '', schema),
       help: withDefault(description, schema),
+      description,
       schema,
     },
   ];

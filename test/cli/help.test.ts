@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseTyped } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
-import { flagText, helpFor } from '../../src/cli/help.ts';
+import { flagHelp, flagText, helpFor } from '../../src/cli/help.ts';
 
 for (const command of COMMANDS) {
   test(`help of ${command.name}: summary, flags and examples stand alone`, async () => {
@@ -19,7 +19,7 @@ for (const command of COMMANDS) {
       assert.match(flag.help, /^(?:[a-z-]+(?: --[a-z]+)?(?:, [a-z]+)*: )?[A-Za-z]/, shown);
       if (flag.value === undefined) continue;
       assert.match(
-        flag.help,
+        flagHelp(flag),
         /\((?:default [^)]+|required)\)/,
         `${shown}: its default, or (required)`,
       );
@@ -31,6 +31,29 @@ for (const command of COMMANDS) {
     const help = helpFor(command, spec);
     for (const example of command.examples) assert.ok(help.includes(example));
   });
+}
+
+for (const command of COMMANDS) {
+  test(`help of ${command.name}: a required flag is never shown as optional`, async () => {
+    const { usage, flags } = await command.load();
+    for (const [name, { help, required }] of Object.entries(flags)) {
+      assert.doesNotMatch(help, /\(required\)|\[HOLDFAST_/, `--${name}: the help is derived`);
+      if (required !== true) continue;
+      assert.doesNotMatch(help, /\(default/, `--${name} is required and has a default`);
+      const shown = new RegExp(`--${name}\\b`);
+      assert.match(withoutOptional(usage), shown, `--${name} is required, without brackets`);
+    }
+    const bracketed = [...usage.matchAll(/\[--([a-z-]+)/g)].map(([, name = '']) => name);
+    const wrong = bracketed.filter((name) => flags[name]?.required === true);
+    assert.deepEqual(wrong, [], 'required flags in brackets');
+  });
+}
+
+/** The usage without its parts in brackets. */
+function withoutOptional(usage: string): string {
+  const inner = /\[[^[\]]*\]/g;
+  const shorter = usage.replace(inner, '');
+  return shorter === usage ? usage : withoutOptional(shorter);
 }
 
 /** The words after the command, as a shell would pass them. */

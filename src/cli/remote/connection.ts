@@ -15,14 +15,19 @@ const OWN: readonly string[] = [
 
 /** The flags of every command that asks a coordinator. */
 export const CONNECTION_FLAGS: Readonly<Record<string, Flag>> = {
-  url: { value: 'url', help: `URL of the coordinator (default ${URL_DEFAULT}) [HOLDFAST_URL]` },
+  url: {
+    value: 'url',
+    help: `URL of the coordinator (default ${URL_DEFAULT})`,
+    variable: 'HOLDFAST_URL',
+  },
   'access-key': {
     value: 'key',
     help: 'Access key, hf_…; other users of this machine can see flags, so prefer HOLDFAST_KEY (default none)',
   },
   project: {
     value: 'name',
-    help: 'Project, for a key of all projects (default "default") [HOLDFAST_PROJECT]',
+    help: 'Project, for a key of all projects (default "default")',
+    variable: 'HOLDFAST_PROJECT',
   },
   json: { help: 'Print JSON, one object per line' },
 };

@@ -34,7 +34,10 @@ export const historyCommand: CommandSpec = {
   flags: {
     log: { help: 'Print only the lines of ctx.log' },
     after: { value: 'seq', help: 'Start after the event with this number (default 0)' },
-    limit: { value: 'n', help: 'Number of events to print (default all)' },
+    limit: {
+      value: 'n',
+      help: 'Number of events to read; --log prints only the log lines among them (default all)',
+    },
     ...CONNECTION_FLAGS,
   },
   execute: history,

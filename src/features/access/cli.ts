@@ -11,6 +11,7 @@ import {
   type Flag,
   listText,
   refuseWords,
+  requiredText,
   type Typed,
   UsageProblem,
   unknown,
@@ -40,9 +41,11 @@ import {
   writeKey,
 } from './model.ts';
 
+const RECOVERY_REASON = 'the keys of all projects were lost';
+
 export const recover: Verb = {
   usage:
-    'holdfast keys recover --store postgres://… | --store ./holdfast.db [--reason "…"] [--json]  # needs the store, not a key',
+    'holdfast keys recover [--store postgres://… | --store ./holdfast.db] [--reason "…"] [--json]  # needs the store, not a key',
   execute,
 };
 
@@ -76,7 +79,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
 
 async function recovered(
   store: CoordinatorStore,
-  reason = 'the keys of all projects were lost',
+  reason = RECOVERY_REASON,
 ): Promise<{ readonly id: string; readonly key: string }> {
   const { id, secret, digest } = newKey();
   const actor = `${userInfo().username}@${hostname()}`;
@@ -92,7 +95,11 @@ async function recovered(
 // can pipe it to a secret store.
 
 const FLAGS: Readonly<Record<string, Flag>> = {
-  roles: { value: 'a,b', help: `create: ${ROLES.join(', ')}; separated by commas (required)` },
+  roles: {
+    value: 'a,b',
+    help: `create: ${ROLES.join(', ')}; separated by commas`,
+    required: true,
+  },
   'all-projects': { help: 'create: Valid for all projects, instead of --project' },
   'expires-in': { value: 'duration', help: 'create: Lifetime, such as 90d (default unlimited)' },
   'ends-in': {
@@ -103,9 +110,17 @@ const FLAGS: Readonly<Record<string, Flag>> = {
     help: 'revoke: Also revoke the keys that this key created, and the keys that those created',
   },
   ended: { help: 'list: Include revoked and expired keys' },
-  reason: { value: 'text', help: 'recover: Reason, kept in the audit (default none)' },
+  reason: {
+    value: 'text',
+    help: `recover: Reason, kept in the audit (default "${RECOVERY_REASON}")`,
+  },
   ...PAGE_FLAGS,
   ...CONNECTION_FLAGS,
+  project: {
+    value: 'name',
+    help: 'create, list: Project of the keys; create needs it or --all-projects (default for list: all that your access key reaches)',
+    variable: 'HOLDFAST_PROJECT',
+  },
   ...configFlags((name) => name === 'store' || name.startsWith('postgres.')),
 };
 
@@ -140,7 +155,7 @@ const create: Verb = {
     'holdfast keys create <name> --roles submit,work (--project shop | --all-projects) [--expires-in 90d] [--json]',
   async execute(typed) {
     const [name] = wordsOf(create, typed, ['name']);
-    const roles = rolesOf(typed.text('roles'));
+    const roles = rolesOf(requiredText({ ...create, flags: FLAGS }, typed, 'roles'));
     const project = scopeOf(typed);
     const expiresInMs = durationText('expires-in', typed.text('expires-in'));
     const { keys } = await clientFor(typed);
@@ -183,7 +198,7 @@ const revoke: Verb = {
   },
 };
 
-function rolesOf(text: string | undefined): readonly Role[] {
+function rolesOf(text: string): readonly Role[] {
   const names = listText(text) ?? [];
   if (names.length === 0) throw new UsageProblem(`--roles is required. Usage: ${create.usage}`);
   return names.map((name) => {

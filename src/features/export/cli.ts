@@ -6,8 +6,8 @@ import {
   type ExitCode,
   type Flag,
   refuseWords,
+  requiredText,
   type Typed,
-  UsageProblem,
 } from '../../cli/command.ts';
 import { configFlags, configuredBy } from '../../cli/configuration.ts';
 import { print, printLine } from '../../cli/screen.ts';
@@ -21,7 +21,7 @@ import { type Config, hidden } from '../../server/config.ts';
 import { environmentWith } from '../../support/environment.ts';
 
 export const STORE_FLAGS: Readonly<Record<string, Flag>> = {
-  ...configFlags((name) => name === 'store' || name.startsWith('postgres.')),
+  ...configFlags((name) => name === 'store' || name.startsWith('postgres.'), ['store']),
   actor: { value: 'name', help: "Name for the store's events (default the user of this shell)" },
   json: { help: 'Print JSON, one object per line' },
 };
@@ -38,16 +38,10 @@ export interface StoreTyped {
 export async function storeTyped(command: CommandSpec, typed: Typed): Promise<StoreTyped> {
   refuseWords(command, typed);
   if (environmentWith('HOLDFAST_')['HOLDFAST_STORE'] === undefined) {
-    required(command, typed, 'store');
+    requiredText(command, typed, 'store');
   }
   const { config } = await configuredBy(typed);
   return { config, actor: typed.text('actor') ?? userInfo().username };
-}
-
-export function required(command: CommandSpec, typed: Typed, flag: string): string {
-  const text = typed.text(flag);
-  if (text !== undefined) return text;
-  throw new UsageProblem(`--${flag} is required. Usage: ${command.usage}`);
 }
 
 const SHOWN_EVERY = 1_000;
@@ -81,7 +75,11 @@ export const exportCommand: CommandSpec = {
   usage: 'holdfast export --store ./holdfast.db --to holdfast.ndjson.gz [--reason …] [--json]',
   flags: {
     ...STORE_FLAGS,
-    to: { value: 'path', help: 'File to write; compressed if its name ends in .gz (required)' },
+    to: {
+      value: 'path',
+      help: 'File to write; compressed if its name ends in .gz',
+      required: true,
+    },
     reason: {
       value: 'text',
       help: 'Reason, shown by the sealed store (default "holdfast export")',
@@ -92,7 +90,7 @@ export const exportCommand: CommandSpec = {
 
 async function runExport(typed: Typed): Promise<ExitCode> {
   const { config, actor } = await storeTyped(exportCommand, typed);
-  const to = required(exportCommand, typed, 'to');
+  const to = requiredText(exportCommand, typed, 'to');
   const reason = typed.text('reason') ?? 'holdfast export';
   const { store, postgres } = config;
   const onProgress = progressShown();
@@ -116,14 +114,14 @@ export const importCommand: CommandSpec = {
   usage: 'holdfast import --store postgres://… --from holdfast.ndjson.gz [--json]',
   flags: {
     ...STORE_FLAGS,
-    from: { value: 'path', help: 'File that holdfast export wrote (required)' },
+    from: { value: 'path', help: 'File that holdfast export wrote', required: true },
   },
   execute: runImport,
 };
 
 async function runImport(typed: Typed): Promise<ExitCode> {
   const { config, actor } = await storeTyped(importCommand, typed);
-  const from = required(importCommand, typed, 'from');
+  const from = requiredText(importCommand, typed, 'from');
   const { store, postgres } = config;
   const onProgress = progressShown();
   const done = await importStore({ store, postgres, from, actor, onProgress }).finally(endProgress);
@@ -143,14 +141,14 @@ export const unsealCommand: CommandSpec = {
   usage: 'holdfast unseal --store ./holdfast.db --reason "…" [--json]',
   flags: {
     ...STORE_FLAGS,
-    reason: { value: 'text', help: "Reason, kept in the store's events (required)" },
+    reason: { value: 'text', help: "Reason, kept in the store's events", required: true },
   },
   execute: unseal,
 };
 
 async function unseal(typed: Typed): Promise<ExitCode> {
   const { config, actor } = await storeTyped(unsealCommand, typed);
-  const reason = required(unsealCommand, typed, 'reason');
+  const reason = requiredText(unsealCommand, typed, 'reason');
   const { store, postgres } = config;
   const done = await unsealStore({ store, postgres, actor, reason });
   const place = String(hidden('store', store));

@@ -5,6 +5,7 @@ import {
   type ExitCode,
   type Flag,
   integerText,
+  requiredText,
   type Typed,
   UsageProblem,
   unknown,
@@ -36,6 +37,8 @@ interface Named {
   readonly action: string;
   readonly first: string;
   readonly release: string;
+  /** The usage of the subcommand. */
+  readonly usage: string;
 }
 
 const OPERATION_FLAGS = ['expected', 'reason'];
@@ -78,7 +81,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
   register: {
     words: ['pipeline', 'release'],
-    flags: ['file', 'artifact', 'digest'],
+    flags: ['artifact', 'digest', 'file'],
     perform: register,
   },
   compare: { words: ['pipeline', 'release'], flags: ['against'], perform: compare },
@@ -98,7 +101,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     flags: ['from', 'force', 'reason', 'all', ...ONLY_ALL],
     usage: [
       'holdfast releases repin <execution> <release> [--from …] [--force] [--reason …]',
-      'holdfast releases repin <pipeline> <release> --all --from … | --unpinned [--dry-run] [--per-second …] [--reason …]',
+      'holdfast releases repin <pipeline> <release> --all (--from … | --unpinned) [--dry-run] [--per-second …] [--reason …]',
     ].join('\n'),
     perform: repin,
   },
@@ -112,18 +115,26 @@ const OWN_FLAGS: Readonly<Record<string, Flag>> = {
   },
   artifact: {
     value: 'name',
-    help: 'register: Artifact of the build, such as an image (default none)',
+    help: 'register: Artifact of the build, such as an image',
+    required: true,
   },
-  digest: { value: 'digest', help: 'register: Digest of the artifact (default none)' },
+  digest: { value: 'digest', help: 'register: Digest of the artifact', required: true },
   percent: {
     value: 'n',
-    help: 'set-canary: Percentage of new executions, 0 to 99; 0 removes the canary (required)',
+    help: 'set-canary: Percentage of new executions, 0 to 99; 0 removes the canary',
+    required: true,
   },
-  against: { value: 'release', help: 'compare: Release to compare with (default the active one)' },
+  against: {
+    value: 'release',
+    help: 'compare: Release to compare with (default the active one, or else the last active one)',
+  },
   sample: { value: 'n', help: 'preflight: Number of open executions to replay (default all)' },
-  from: { value: 'release', help: 'repin: Repin only executions of this release (default any)' },
-  all: { help: 'repin: Repin all open executions of the pipeline, as a job' },
-  unpinned: { help: 'repin --all: Repin executions that are not pinned' },
+  from: {
+    value: 'release',
+    help: 'repin: Repin only executions of this release; --all needs --from or --unpinned (default any)',
+  },
+  all: { help: 'repin: Repin, as a job, all open executions of the release --from' },
+  unpinned: { help: 'repin --all: Repin the executions that are not pinned, instead of --from' },
   'dry-run': { help: 'repin --all: Count the executions and repin none' },
   'per-second': {
     value: 'n',
@@ -140,7 +151,9 @@ const OWN_FLAGS: Readonly<Record<string, Flag>> = {
 function usageOf(name: string, { words, flags, usage }: Action): string {
   if (usage !== undefined) return usage;
   const taken = flags.map((flag) => {
-    return OWN_FLAGS[flag]?.value === undefined ? `[--${flag}]` : `[--${flag} …]`;
+    const { value, required } = OWN_FLAGS[flag] ?? {};
+    const text = value === undefined ? `--${flag}` : `--${flag} …`;
+    return required === true ? text : `[${text}]`;
   });
   return ['holdfast releases', name, ...words.map((word) => `<${word}>`), ...taken].join(' ');
 }
@@ -166,7 +179,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const [, first = '', release = ''] = wordsOf({ usage }, typed, ['action', ...action.words]);
   if (action.words.includes('release')) parseReleaseName(release);
   refuseFlags(name, action, typed);
-  return action.perform(await clientFor(typed), typed, { action: name, first, release });
+  return action.perform(await clientFor(typed), typed, { action: name, first, release, usage });
 }
 
 /** Refuses flags of another subcommand, which would have no effect. */
@@ -236,7 +249,7 @@ function textOf(value: unknown): string {
 async function register(
   client: HoldfastClient,
   typed: Typed,
-  { first: pipeline, release: name }: Named,
+  { first: pipeline, release: name, usage }: Named,
 ): Promise<ExitCode> {
   const file = typed.text('file') ?? 'holdfast.contract.json';
   const contract = (await readContracts(file)).find((each) => each.pipeline === pipeline);
@@ -245,12 +258,8 @@ async function register(
       `${file} has no contract of "${pipeline}". Build it again: holdfast contract build <module> --file ${file}`,
     );
   }
-  const [artifact, digest] = ['artifact', 'digest'].map((flag) => {
-    const text = typed.text(flag);
-    if (text === undefined)
-      throw new UsageProblem(`--${flag} is required. Nothing was registered.`);
-    return text;
-  }) as [string, string];
+  const artifact = requiredText({ usage, flags: OWN_FLAGS }, typed, 'artifact');
+  const digest = requiredText({ usage, flags: OWN_FLAGS }, typed, 'digest');
   const body = { name, artifact, digest, contract: { ...contract } };
   const { existing } = await client.releases.register(pipeline, body);
   return printResult(typed, { pipeline, name, contract: contractVersion(contract), existing });
@@ -318,13 +327,9 @@ async function changes(client: HoldfastClient, typed: Typed, named: Named): Prom
   return printResult(typed, { kind: result.kind, ...result.rollout });
 }
 
-function percentOf(typed: Typed, { first, release }: Named): number {
-  const percent = integerText('percent', typed.text('percent'));
-  if (percent === undefined) {
-    throw new UsageProblem(
-      '--percent is required: the percentage of new executions, 0 to 99; 0 removes the canary.',
-    );
-  }
+function percentOf(typed: Typed, { first, release, usage }: Named): number {
+  const text = requiredText({ usage, flags: OWN_FLAGS }, typed, 'percent');
+  const percent = integerText('percent', text) ?? 0;
   if (percent <= PERCENT_MAX) return percent;
   throw new UsageProblem(
     `--percent must be 0 to ${PERCENT_MAX}; got "${percent}". For all executions, run: holdfast releases activate ${first} ${release}`,
