@@ -1,4 +1,4 @@
-// Examples of the guide print what their page shows. An example is a `ts` block with a `text` block in the same
+// Examples of the documentation print what their page shows. An example is a `ts` block with a `text` block in the same
 // section, which has its output.
 
 import assert from 'node:assert/strict';
@@ -14,10 +14,20 @@ import { sample } from '../services/tier.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const IN_ONE_RUN = 6;
 
-const PAGES: readonly string[] = [
+const IN_GUIDES: readonly string[] = [
   ...['answer-links', 'approvals', 'audit', 'encryption', 'execution-metrics', 'fan-out', 'limits'],
   ...['long-executions', 'observing', 'pipelines', 'remote-steps', 'repair', 'retention', 'sagas'],
   ...['schedules', 'steps', 'submit', 'templates', 'transactions', 'values', 'waiting'],
+  ...['guard-files', 'guard-sqlite', 'hierarchy', 'registry', 'with-lease'],
+];
+
+const PAGES: readonly string[] = [
+  ...IN_GUIDES.map((page) => `guides/${page}`),
+  'start/choose',
+  ...['leases-and-fences', 'replay-and-drift', 'what-can-run-twice'].map(
+    (page) => `concepts/${page}`,
+  ),
+  ...['coming-from-bullmq', 'coming-from-temporal'].map((page) => `compare/${page}`),
 ];
 
 interface Example {
@@ -30,7 +40,7 @@ const SECTION = /^```ts\n(.*?)^```$((?:(?!^```ts|^## ).)*)/gms;
 const OUTPUT = /^```text\n(.*?)^```$/ms;
 
 async function examplesOn(page: string): Promise<readonly Example[]> {
-  const text = await readFile(join(ROOT, `docs/guides/${page}.md`), 'utf8');
+  const text = await readFile(join(ROOT, `docs/${page}.md`), 'utf8');
   return [...text.matchAll(SECTION)].flatMap(([, code = '', rest = ''], nth) => {
     const output = OUTPUT.exec(rest)?.[1];
     return output === undefined ? [] : [{ name: `${page}.md, block ${nth + 1}`, code, output }];
