@@ -6,7 +6,7 @@ import { configurationPage } from './configuration.ts';
 import { errorsPage } from './errors.ts';
 import { eventsPage } from './events.ts';
 import { metricsPage } from './metrics.ts';
-import { restIndex, restPages } from './rest.ts';
+import { apiDocument, restIndex, restPages } from './rest.ts';
 import { typescriptIndex, typescriptPages } from './typescript.ts';
 
 /** Texts by path from the repository's root. */
@@ -27,7 +27,13 @@ export async function committedPages(api: readonly PublicExport[] = publicApi())
 
 /** Large pages that only the site has. The package has the declarations and schemas behind them. */
 export function sitePages(): Pages {
-  const pages = { ...restPages(), ...typescriptPages(publicApi()) };
+  const api = publicApi();
+  const [rest, typescript] = [apiDocument(), typescriptPages(api)];
+  const pages = {
+    ...{ ...restPages(rest), ...typescript },
+    // In the site, the lists lead to the pages that only the site has.
+    ...{ 'rest.md': restIndex(rest, true), 'typescript.md': typescriptIndex(api, true) },
+  };
   return Object.fromEntries(
     Object.entries(pages).map(([path, text]) => [`docs/reference/${path}`, text]),
   );

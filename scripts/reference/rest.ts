@@ -3,6 +3,7 @@
 
 import { API_VERSION, openapiOf } from '../../src/protocol/rest/openapi.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
+import { slugOf } from '../site/slug.ts';
 import { codeBlock, pageText, plain, tableOf, wrapped, wrappedLine } from './markdown.ts';
 import { type ApiSchema, schemaRows, typeText } from './schema-text.ts';
 
@@ -59,7 +60,7 @@ const GROUP = 'REST API';
 const SOURCE = 'the operation tables in src/protocol';
 
 const INTRODUCTION = `The base of all paths is the address of the coordinator, by default \`http://127.0.0.1:7433\`.
-[docs/openapi.json](../openapi.json) is the same as an OpenAPI 3.1 document. The site has a page for each group below,
+\`GET /v1/openapi.json\` returns the same as an OpenAPI 3.1 document. The site has a page for each group below,
 with parameters, examples and problems.`;
 
 export function apiDocument(): ApiDocument {
@@ -67,14 +68,14 @@ export function apiDocument(): ApiDocument {
 }
 
 /** The list of all operations. It is in the repository, so that a review shows API changes. */
-export function restIndex(document: ApiDocument = apiDocument()): string {
+export function restIndex(document: ApiDocument = apiDocument(), isLinked = false): string {
   const listed = operationsOf(document);
   const groups = document.tags.map(({ name, description }) => {
     const rows = listed
       .filter(({ operation }) => operation.tags.includes(name))
       .map(({ method, path, operation }) => [
         `\`${method} ${path}\``,
-        plain(operation.summary),
+        isLinked ? detailLink(name, operation) : plain(operation.summary),
         rolesOf(operation),
       ]);
     const table = tableOf([['Operation', 'Summary', 'Roles'], ...rows]);
@@ -89,6 +90,11 @@ export function restIndex(document: ApiDocument = apiDocument()): string {
 }
 
 /** Pages by path in docs/reference: one for each tag, and one for shared schemas. */
+/** Leads to a page that only the site has. */
+function detailLink(tag: string, { summary }: Operation): string {
+  return `[${plain(summary)}](rest/${fileOf(tag)}.md#${slugOf(summary)})`;
+}
+
 export function restPages(document: ApiDocument = apiDocument()): Readonly<Record<string, string>> {
   const listed = operationsOf(document);
   const pages = document.tags.map(({ name, description }, at) => {

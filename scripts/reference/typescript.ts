@@ -2,6 +2,7 @@
 // their JSDoc.
 
 import type { PublicExport } from '../../test/tidy/public-api.ts';
+import { slugOf } from '../site/slug.ts';
 import { codeBlock, pageText, plain, tableOf, wrapped } from './markdown.ts';
 
 const GROUP = 'TypeScript API';
@@ -46,11 +47,16 @@ const INTRODUCTION = `The package has these entry points. The site has a page fo
 type that several entry points export is listed once.`;
 
 /** The names of all exports. The list is in the repository, so that a review shows API changes. */
-export function typescriptIndex(api: readonly PublicExport[]): string {
+export function typescriptIndex(api: readonly PublicExport[], isLinked = false): string {
   const entries = entriesOf(api);
   const lists = entries.map(([entry, exports]) => {
+    const anchors = anchorsOf(exports);
     const rows = SORTS.flatMap(([sort, title]) => {
-      const names = exports.filter((each) => each.sort === sort).map(({ name }) => `\`${name}\``);
+      const own = exports.filter((each) => each.sort === sort);
+      const names = own.map(({ name }) => {
+        const anchor = anchors.get(name);
+        return isLinked ? `[\`${name}\`](typescript/${fileOf(entry)}.md#${anchor})` : `\`${name}\``;
+      });
       return names.length === 0 ? [] : [[title, names.join(', ')]];
     });
     return `## ${entry}\n\n${purposeOf(entry)}\n\n${tableOf([['Kind', 'Names'], ...rows])}`;
@@ -60,6 +66,21 @@ export function typescriptIndex(api: readonly PublicExport[]): string {
     wrapped(INTRODUCTION),
     ...lists,
   ]);
+}
+
+/** The anchor of each export in the page of its entry point. Names may differ only in their case. */
+function anchorsOf(exports: readonly PublicExport[]): ReadonlyMap<string, string> {
+  const used = new Map<string, number>();
+  const anchors = new Map<string, string>();
+  for (const [sort] of SORTS) {
+    for (const { name } of exports.filter((each) => each.sort === sort).sort(byName)) {
+      const slug = slugOf(name);
+      const count = used.get(slug) ?? 0;
+      used.set(slug, count + 1);
+      anchors.set(name, count === 0 ? slug : `${slug}-${count}`);
+    }
+  }
+  return anchors;
 }
 
 /** Pages by path in docs/reference: one for each entry point. */
@@ -75,9 +96,13 @@ export function typescriptPages(api: readonly PublicExport[]): Readonly<Record<s
       codeBlock('ts', `import { ${importedOf(exports)} } from '${entry}';`),
       ...sections,
     ]);
-    return [`typescript/${entry.replaceAll('/', '-')}.md`, text] as const;
+    return [`typescript/${fileOf(entry)}.md`, text] as const;
   });
   return Object.fromEntries(pages);
+}
+
+function fileOf(entry: string): string {
+  return entry.replaceAll('/', '-');
 }
 
 function exportText({ name, docs, declaration }: PublicExport): string {

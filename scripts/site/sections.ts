@@ -63,7 +63,7 @@ const INTERNALS: readonly Source[] = [
 
 const LAST = 1_000_000;
 
-/** `generated` has the texts, by path, of pages outside the repository. Leaves out empty sections. */
+/** `generated` has texts by path; they replace the files of the repository. Leaves out empty sections. */
 export function sectionsOf(generated: Readonly<Record<string, string>> = {}): readonly Section[] {
   const built = Object.entries(generated).map(([source, text]) =>
     pageOf({ source, path: source.replace(/^docs\//, ''), text }),
@@ -72,7 +72,9 @@ export function sectionsOf(generated: Readonly<Record<string, string>> = {}): re
     name,
     ...texts,
     pages: [
-      ...pagesOf({ pattern: `docs/${name}/**/*.md`, into: name }),
+      ...pagesOf({ pattern: `docs/${name}/**/*.md`, into: name }).filter(
+        ({ source }) => generated[source] === undefined,
+      ),
       ...built.filter(({ path }) => path.startsWith(`${name}/`)),
     ],
   }));
