@@ -165,7 +165,8 @@ export const configSchema = closed({
     connectionsMax: integer(1, 1_000, 'Most connections to PostgreSQL (default 10)'),
     pooler: Type.Optional(
       Type.Boolean({
-        description: 'The URL leads to a pooler in transaction mode (default: detected)',
+        description:
+          'The URL leads to a pooler in transaction mode (default detected at the start)',
       }),
     ),
     directUrl: url(

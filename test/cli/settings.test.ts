@@ -21,11 +21,11 @@ import { OPTIONS_OF_OPENINGS } from '../engine/bad-arguments/of-openings.ts';
 import { inFolder } from './spawned.ts';
 
 /**
- * Options that are objects of the caller's code, and `decode`, for which a coordinator has no
- * codec.
+ * Options that are objects of the caller's code, `decode`, for which a coordinator has no codec, and
+ * `docs`, which only `holdfast dev` sets.
  */
 const CODE: readonly string[] = [
-  ...['store', 'demo', 'log', 'clock', 'timers', 'random'],
+  ...['store', 'demo', 'docs', 'log', 'clock', 'timers', 'random'],
   ...['sqs.client', 'retention.archive', 'retention.decode'],
 ];
 
