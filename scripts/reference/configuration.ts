@@ -34,7 +34,7 @@ export function configurationPage(): string {
   const tables = [...groups].flatMap(([group, settings]) => [
     group === '' ? '## General' : `## \`${group}\``,
     tableOf([
-      ['File entry', 'Flag', 'Variable', 'Value', 'Default', 'Description'],
+      ['File entry', 'Flag and variable', 'Value', 'Default', 'Description'],
       ...settings.map(rowOf),
     ]),
   ]);
@@ -50,7 +50,7 @@ export function configurationPage(): string {
 
 function rowOf({ name, flag, variable, value, help, schema }: SettingName): readonly string[] {
   const { text, usual } = describedFlag(help);
-  return [`\`${name}\``, `\`--${flag}\``, `\`${variable}\``, valueText(value, schema), usual, text];
+  return [`\`${name}\``, `\`--${flag}\`<br>\`${variable}\``, valueText(value, schema), usual, text];
 }
 
 function valueText(placeholder: string, schema: TSchema): string {

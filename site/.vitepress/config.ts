@@ -20,6 +20,8 @@ export default defineConfig({
   outDir: `${FOLDER}/built`,
   cacheDir: `${FOLDER}/cache`,
   metaChunk: true,
+  // No icon: a browser would ask for one at the root of the host.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
   markdown: { anchor: { slugify: slugOf }, theme: { light: 'github-light', dark: 'github-dark' } },
   themeConfig: {
     nav,

@@ -6,6 +6,7 @@ import { openStore } from '../embedded/open-store.ts';
 import type { KeepMs } from '../features/retention/model.ts';
 import { type Config, hidden } from '../server/config.ts';
 import { linksOf, pushOf, sqsOf } from '../server/configured-transports.ts';
+import { siteFile } from '../server/docs-files.ts';
 import { isLoopback } from '../server/gate.ts';
 import { openServer, type Server } from '../server/serve.ts';
 import type { ServerLog, ServerOptions } from '../server/server-options.ts';
@@ -109,7 +110,7 @@ function announce(config: Config, { server, store, log, docs }: Announced): void
   log.info('listening', {
     url,
     ...(config.console === 'on' ? { console: `${url}/console/` } : {}),
-    ...(docs ? { docs: `${url}/docs/` } : {}),
+    ...(docs && siteFile() !== undefined ? { docs: `${url}/docs/` } : {}),
     ...(adminUrl === undefined ? {} : { adminUrl }),
     ...(grpcAddress === undefined ? {} : { grpc: grpcAddress }),
     store: `${store.kind} ${String(hidden('store', config.store))}`,

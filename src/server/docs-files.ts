@@ -60,8 +60,13 @@ export function addDocs(app: FastifyInstance): void {
   });
 }
 
+/** Undefined in a checkout where the site was not built. */
+export function siteFile(): string | undefined {
+  return PLACES.map((place) => join(import.meta.dirname, place)).find(existsSync);
+}
+
 async function readSite(): Promise<PackedSite> {
-  const file = PLACES.map((place) => join(import.meta.dirname, place)).find(existsSync);
+  const file = siteFile();
   if (file === undefined) {
     throw new ProblemReply(
       'docs-missing',

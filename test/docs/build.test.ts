@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { provideSite } from '../../scripts/site/provide.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
+import { startChromium } from '../services/chromium.ts';
 
 const BUILT = join(import.meta.dirname, '../../.cache/site/built');
 const LARGEST_BYTES = 2 * 1024 ** 2;
@@ -49,6 +50,35 @@ test('no page of the site loads anything from another host', async () => {
     return (found ?? []).map((each) => `${file}: ${each}`);
   });
   assert.deepEqual(loaded, []);
+});
+
+test('search, the dark theme and copy buttons work, and the browser refuses nothing', async (t) => {
+  await provideSite(() => undefined);
+  const store = openMemoryStore();
+  t.after(() => store.close());
+  await using server = await openServer({ store, auth: 'off', port: 0, docs: true });
+  const { context, stop } = await startChromium();
+  t.after(stop);
+  const problems: string[] = [];
+  const page = await context.newPage();
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(server.url) && !url.startsWith('data:')) problems.push(url);
+  });
+  await page.goto(`${server.url}/docs/reference/cli.html`);
+  await page.getByRole('switch').first().click();
+  await page.waitForSelector('html.dark');
+  await page.hover('div[class*="language-"]');
+  await page.locator('div[class*="language-"] button.copy').first().waitFor();
+  await page.keyboard.press('Control+k');
+  await page.fill('.VPLocalSearchBox input', 'raise-epoch');
+  await page.locator('.VPLocalSearchBox .result').first().click();
+  await page.waitForURL(/raise-epoch/);
+  assert.deepEqual(problems, []);
 });
 
 test('a coordinator serves the documentation only where it is asked to', async (t) => {
