@@ -41,7 +41,7 @@ export async function runServer(options: RunOptions): Promise<ExitCode> {
 }
 
 async function run(
-  { config, beside, demo, docs = false }: RunOptions,
+  { config, beside, demo, docs = config.docs }: RunOptions,
   stopReason: Promise<string>,
 ): Promise<ExitCode> {
   const log = logOf(config.log);
@@ -158,7 +158,7 @@ function printWarning(lines: readonly string[]): void {
 // a client to close.
 
 export async function serverOptionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> {
-  const { host, port, auth, limits, quotas, trustProxy, maintenance, publicMetrics } = config;
+  const { host, port, auth, limits, quotas, trustProxy, maintenance, publicMetrics, docs } = config;
   const [tls, retention, push, links] = await Promise.all([
     tlsOf(config.tls),
     retentionOf(config),
@@ -166,7 +166,7 @@ export async function serverOptionsOf(config: Config): Promise<Omit<ServerOption
     linksOf(config.links),
   ]);
   return {
-    ...{ host, port, auth, limits, quotas, trustProxy, maintenance, publicMetrics },
+    ...{ host, port, auth, limits, quotas, trustProxy, maintenance, publicMetrics, docs },
     admin: adminOf(config.admin),
     console: config.console === 'on',
     logRequests: config.log.requests,

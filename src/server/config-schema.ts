@@ -94,6 +94,7 @@ export const configSchema = closed({
     'Run schedules, deadlines, awaits and bulk jobs here; false only serves requests',
   ),
   publicMetrics: isOn(false, 'Serve /metrics without a key'),
+  docs: isOn(false, 'Serve the documentation at /docs'),
   links: closed({
     signingFile: text(
       'JSON file with the keys that sign answer links: { keys: { id: secret }, current: id } (default none: no links)',

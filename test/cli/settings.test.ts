@@ -21,11 +21,10 @@ import { OPTIONS_OF_OPENINGS } from '../engine/bad-arguments/of-openings.ts';
 import { inFolder } from './spawned.ts';
 
 /**
- * Options that are objects of the caller's code, `decode`, for which a coordinator has no codec, and
- * `docs`, which only `holdfast dev` sets.
+ * Options that are objects of the caller's code, and `decode`, for which a coordinator has no codec.
  */
 const CODE: readonly string[] = [
-  ...['store', 'demo', 'docs', 'log', 'clock', 'timers', 'random'],
+  ...['store', 'demo', 'log', 'clock', 'timers', 'random'],
   ...['sqs.client', 'retention.archive', 'retention.decode'],
 ];
 
@@ -48,6 +47,7 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   grpc: '127.0.0.1:3',
   maintenance: false,
   publicMetrics: true,
+  docs: true,
   'links.signingFile': 'signing.json',
   'limits.bodyBytesMax': 2_000,
   'limits.requestsPerMinute': 7,

@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -39,8 +40,8 @@ interface Example {
 const SECTION = /^```ts\n(.*?)^```$((?:(?!^```ts|^## ).)*)/gms;
 const OUTPUT = /^```text\n(.*?)^```$/ms;
 
-async function examplesOn(page: string): Promise<readonly Example[]> {
-  const text = await readFile(join(ROOT, `docs/${page}.md`), 'utf8');
+function examplesOn(page: string): readonly Example[] {
+  const text = readFileSync(join(ROOT, `docs/${page}.md`), 'utf8');
   return [...text.matchAll(SECTION)].flatMap(([, code = '', rest = ''], nth) => {
     const output = OUTPUT.exec(rest)?.[1];
     return output === undefined ? [] : [{ name: `${page}.md, block ${nth + 1}`, code, output }];
@@ -70,7 +71,7 @@ async function outputOf(code: string): Promise<string> {
   }
 }
 
-const examples = (await Promise.all(PAGES.map(examplesOn))).flat();
+const examples = PAGES.flatMap(examplesOn);
 
 test('every page of the list has an example with its output', () => {
   const names = new Set(examples.map(({ name }) => name.replace(/\.md.*/, '')));
