@@ -72,7 +72,7 @@ export async function openWatchdogSession(
   const { address } = config.store;
   if (address === undefined) {
     throw new InvalidInput(
-      `A watchdog session opens the store in a second thread, which this ${config.store.kind} store does not allow. No session was opened. Use a SQLite file or PostgreSQL, without a clock of your own.`,
+      `A watchdog session opens the store in a second thread, which this ${config.store.kind} store does not allow. No session was opened. Use a SQLite file, PostgreSQL, Redis by URL or etcd, without a clock, timers, random source or client of your own.`,
     );
   }
   const stallMs = integerOption('stallMs', givenStallMs ?? Math.floor(config.ttlMs / 2), {
