@@ -68,9 +68,9 @@ export const PROTOCOL_CODES = entries({
   },
   'message-not-handled': {
     title: 'A queued message was not handled',
-    when: 'The coordinator failed to handle or answer a message from SQS. A log line has the cause.',
+    when: 'The coordinator failed to handle a message from SQS, or to send its reply. A log line has the cause.',
     state: 'The message stays in the queue, and SQS delivers it again.',
-    fix: 'Read the cause. SQS moves a message to its dead-letter queue after repeated failures.',
+    fix: 'Read the cause. At the sixth delivery, the coordinator moves the message to the poison queue (`sqs.poisonQueueUrl`).',
     retry: 'automatic',
     fixedBy: ['operator'],
   },
