@@ -33,6 +33,13 @@ test('every probe in deploy/ is a public route', () => {
   assert.ok(probes.every((path) => open.includes(path)));
 });
 
+test('the image copies a tarball that package.json may depend on', () => {
+  const [, copied = ''] =
+    /^COPY (.+) \.\/$/m.exec(texts.get('deploy/docker/Dockerfile') ?? '') ?? [];
+  // COPY fails only if none of its sources exists, so the tarball is optional.
+  assert.deepEqual(copied.split(' '), ['package.json', 'package-lock.json', '*.tgz']);
+});
+
 test('deploy/ starts the command of the package', () => {
   const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     readonly bin: { readonly holdfast: string };
