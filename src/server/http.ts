@@ -18,7 +18,7 @@ import {
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { type Checks, checksOf, withoutTags } from '../protocol/rest/validators.ts';
 import type { Code } from '../support/codes/catalogue.ts';
-import { weightOfBytes } from '../support/turns.ts';
+import { LARGE_BYTES, weightOfBytes, weightOfParsing } from '../support/turns.ts';
 import { Admission, type Entrance, oneOf } from './admission.ts';
 import { networkOf } from './connections.ts';
 import { addConsole, type ConsoleFiles } from './console-files.ts';
@@ -74,6 +74,19 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
   app.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_, body, done) =>
     done(null, body),
   );
+  // A large body takes its share when it has arrived. If it took it before, a caller could send all
+  // but the last byte of many bodies, and then have all of them parsed in one turn.
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeContentTypeParser('application/json');
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const parseNow = (): unknown => parse(request, body.toString(), done);
+    const weight = weightOfParsing(body.length);
+    if (weight === 0) parseNow();
+    else {
+      const share = projectShare(admission.caller(request).project);
+      parts.coordinator.shares.begin(share, weight).then(parseNow).catch(done);
+    }
+  });
   app.setErrorHandler((error, request, reply) => {
     const isStranger = !parts.ownHostOnly && admission.known(request)?.key === undefined;
     return sendProblem(parts, reply, { error: fromFastify(error), isStranger });
@@ -245,10 +258,15 @@ async function result(
 /** Requests without any effect, such as empty polls. */
 const IDLE: WeakSet<FastifyRequest> = new WeakSet();
 
-/** A body without a declared length counts as if it had the largest that is not a value. */
+/**
+ * The bytes of a body that count before it has arrived. Large JSON takes its share later. Another
+ * body without a declared length counts as if it had the largest that is not a value.
+ */
 function lengthOf({ headers }: FastifyRequest): number {
-  if (headers['transfer-encoding'] !== undefined) return PLAIN_BYTES_MAX;
   const length = Number(headers['content-length'] ?? 0);
+  const isJson = headers['content-type']?.startsWith('application/json') === true;
+  if (isJson) return length <= LARGE_BYTES ? length : 0;
+  if (headers['transfer-encoding'] !== undefined) return PLAIN_BYTES_MAX;
   return Number.isFinite(length) ? length : 0;
 }
 

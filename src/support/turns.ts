@@ -132,6 +132,17 @@ export function weightOfBytes(bytes: number): number {
   return Math.floor(bytes / BYTES_PER_WEIGHT);
 }
 
+/** Below this size, a message's own weight covers its parsing. */
+export const LARGE_BYTES = 64 * 1024;
+
+/** Parsing JSON blocks the event loop, and costs this many times as much as moving its bytes. */
+const PARSING_PER_BYTE = 8;
+
+/** The weight of parsing a message that has arrived. */
+export function weightOfParsing(bytes: number): number {
+  return bytes <= LARGE_BYTES ? 0 : weightOfBytes(bytes * PARSING_PER_BYTE);
+}
+
 interface Begun {
   /** The weight begun in this turn, and the excess of earlier turns. */
   weight: number;

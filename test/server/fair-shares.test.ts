@@ -2,6 +2,8 @@
 // that wait for a turn hold nothing: their callers may go away.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { test } from 'node:test';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
@@ -122,18 +124,46 @@ test('P-18: requests that a role does not allow take a share too', async () => {
   assert.deepEqual(new Set(await Promise.all(refused)), new Set([403]));
 });
 
-test('P-18: heartbeats do not wait for the large bodies of their own project', async () => {
+test('P-18: heartbeats do not wait for other requests of their own project', async () => {
   const stand = new Stand();
   await using coordinator = await stand.open();
   const busy = await RawWorker.open(coordinator, 'busy');
   await RawWorker.open(coordinator, 'other');
   stand.isHeld = true;
-  const input = 'x'.repeat(512 * 1024);
-  const submits = [1, 2].map(() => busy.call('POST', '/v1/executions', { pipeline: 'x', input }));
-  assert.equal((await Promise.race(submits)).status, 202);
+  const submits = Array.from({ length: SENT }, () =>
+    busy.call('POST', '/v1/executions', { pipeline: 'x' }),
+  );
+  await Promise.race(submits);
   assert.equal((await beat(busy)).status, 200);
   stand.release();
-  await Promise.all(submits);
+  for (const { status } of await Promise.all(submits)) assert.equal(status, 202);
+});
+
+test('P-18: large bodies whose last bytes arrive together are parsed in separate turns', async () => {
+  const stand = new Stand();
+  await using coordinator = await stand.open();
+  const hostile = await RawWorker.open(coordinator, 'hostile');
+  const healthy = await RawWorker.open(coordinator, 'healthy');
+  const body = JSON.stringify({ pipeline: 'x', input: 'x'.repeat(512 * 1024) });
+  let replies = 0;
+  const calls = [1, 2, 3].map(() => {
+    const headers = { ...hostile.headers, 'content-length': String(body.length) };
+    const call = request(`${coordinator.url}/v1/executions`, { method: 'POST', headers });
+    call.write(body.slice(0, -1));
+    const status = once(call, 'response').then(([{ statusCode }]) => {
+      replies += 1;
+      return statusCode;
+    });
+    return { call, status };
+  });
+  for (let turns = 0; turns < 20; turns += 1) await beat(healthy);
+  stand.isHeld = true;
+  for (const { call } of calls) call.end(body.slice(-1));
+  await Promise.race(calls.map(({ status }) => status));
+  for (let turns = 0; turns < 3; turns += 1) await beat(healthy);
+  assert.equal(replies, 1);
+  stand.release();
+  for (const { status } of calls) assert.equal(await status, 202);
 });
 
 test('P-18: a page of a stream takes 16 shares, and an idle stream reads again after 10 s', async () => {

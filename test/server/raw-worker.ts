@@ -23,12 +23,12 @@ export interface RawOwner {
 export class RawWorker {
   readonly project: string;
   readonly session: string = randomUUID();
+  readonly headers: { readonly authorization: string; readonly 'content-type': string };
   readonly #url: string;
-  readonly #key: string;
 
   constructor(url: string, key: string, project: string) {
     this.#url = url;
-    this.#key = key;
+    this.headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     this.project = project;
   }
 
@@ -42,7 +42,8 @@ export class RawWorker {
 
   /** A stream. */
   open(path: string, signal: AbortSignal): Promise<Response> {
-    const headers = { authorization: `Bearer ${this.#key}` };
+    const { authorization } = this.headers;
+    const headers = { authorization };
     return checkedFetch(`${this.#url}${path}`, { headers, signal });
   }
 
@@ -50,7 +51,7 @@ export class RawWorker {
   async call(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Raw> {
     const response = await checkedFetch(`${this.#url}${path}`, {
       method,
-      headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' },
+      headers: this.headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     });
@@ -92,7 +93,7 @@ export class RawWorker {
   ): Promise<{ readonly status: number }> {
     return fetch(`${this.#url}/v1/work/blobs/${digest}`, {
       method: 'PUT',
-      headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/octet-stream' },
+      headers: { ...this.headers, 'content-type': 'application/octet-stream' },
       body: bytes,
     });
   }

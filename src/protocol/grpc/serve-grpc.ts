@@ -3,10 +3,11 @@
 
 import type { Metadata, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { Fault } from '../../support/fault.ts';
+import { weightOfParsing } from '../../support/turns.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import { WORK_SERVICE } from '../messages/grpc-service.ts';
 import { isWorkKind, workMessage } from '../messages/work-messages.ts';
-import type { Caller, Coordinator } from '../rest/route.ts';
+import { type Caller, type Coordinator, projectShare } from '../rest/route.ts';
 import type { Dispatch } from '../work/dispatch.ts';
 import { type Admitted, beforeReading } from './before-reading.ts';
 import { Connections, type ConnectionsParts } from './connections.ts';
@@ -151,6 +152,8 @@ async function respond(
   } catch (refusal) {
     return refused(parts, wire, refusal);
   }
+  const weight = weightOfParsing(wire.length);
+  if (weight > 0) await parts.coordinator.shares.begin(projectShare(caller.project), weight);
   const envelope = envelopeFrom(wire);
   let release: (() => void) | undefined;
   const admit = async (): Promise<Caller> => {

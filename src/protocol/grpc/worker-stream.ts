@@ -36,6 +36,8 @@ const REFUSED_MS = 1_000;
 const UNAUTHENTICATED = 401;
 /** The most messages of one stream in progress at once. */
 const UNDER_WAY_MAX = 256;
+/** The stream reads no further message while this many bytes wait or are in progress. */
+const UNDER_WAY_BYTES_MAX = 32 * 1024 * 1024;
 
 export class WorkerStream {
   readonly #parts: WorkerStreamParts;
@@ -48,6 +50,7 @@ export class WorkerStream {
   #cancelWakeup: (() => void) | undefined;
   #admittedAtMs = 0;
   #underWay = 0;
+  #underWayBytes = 0;
   #isFull = false;
   #isNotified = false;
   /** One whole message has arrived. */
@@ -78,6 +81,7 @@ export class WorkerStream {
   async #take(wire: Buffer): Promise<void> {
     this.#hasRequest = true;
     this.#underWay += 1;
+    this.#underWayBytes += wire.length;
     this.#pace();
     const { respond, refuse } = this.#parts;
     const isIn = await this.#entered.then(
@@ -89,6 +93,7 @@ export class WorkerStream {
       : refuse(wire, isIn.refusal));
     this.#send({ reply, wakeup: false });
     this.#underWay -= 1;
+    this.#underWayBytes -= wire.length;
     this.#pace();
     // End the stream of a caller without a valid key.
     if (isIn !== undefined || reply.problem?.status === UNAUTHENTICATED) this.#end();
@@ -98,7 +103,8 @@ export class WorkerStream {
    * Backpressure: stop reading while the write buffer is full or too many messages are in progress.
    */
   #pace(): void {
-    if (this.#isFull || this.#underWay >= UNDER_WAY_MAX) this.#call.pause();
+    const isBusy = this.#underWay >= UNDER_WAY_MAX || this.#underWayBytes >= UNDER_WAY_BYTES_MAX;
+    if (this.#isFull || isBusy) this.#call.pause();
     else this.#call.resume();
   }
 
