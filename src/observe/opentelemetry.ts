@@ -159,10 +159,11 @@ export function openTelemetryExecutionObserver(
   const seconds = (name: string, description: string) =>
     meter.createHistogram(`holdfast.execution.${name}`, { unit: 's', description });
   const claims = counter('claims', 'Claims, by how the one before ended; `lost` is a takeover.');
-  const waits = seconds('claim_wait', 'From being ready to being claimed.');
-  const steps = counter('steps', 'Attempts of steps, by what came of them.');
+  const waits = seconds('claim_wait', 'The time from ready to claimed.');
+  const steps = counter('steps', 'Attempts of steps, by outcome.');
   const stepSeconds = seconds('step', 'How long attempts of steps took.');
-  const left = 'How executions left this process: parked, given back, lost, or their status.';
+  const left =
+    'Executions that left this process, by reason: parked, given back, lost, or their status.';
   const departures = counter('departures', left);
   /** Since when; as many as this process has claimed now. */
   const claimed = new Map<string, number>();

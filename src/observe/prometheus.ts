@@ -98,11 +98,12 @@ export function prometheusExecutionObserver(options: PrometheusOptions): Executi
   });
   const seconds = (name: string, help: string, ...labels: readonly string[]) =>
     new Histogram({ ...about(name, help, ...labels), buckets: EXECUTION_BUCKETS });
-  const help = 'Claims, by how the one before ended; lost is a takeover.';
+  const help = 'Claims, by the end of the previous claim. The end "lost" is a takeover.';
   const claims = new Counter(about('claims_total', help, 'previous'));
-  const waits = seconds('claim_wait_seconds', 'From being ready to being claimed.');
-  const steps = seconds('step_seconds', 'Attempts of steps and how long they took.', 'outcome');
-  const left = 'How executions left this process: parked, given back, lost, or their status.';
+  const waits = seconds('claim_wait_seconds', 'The time from ready to claimed.');
+  const steps = seconds('step_seconds', 'The duration of attempts of steps.', 'outcome');
+  const left =
+    'Executions that left this process, by reason: parked, given back, lost, or their status.';
   const departures = new Counter(about('departures_total', left, 'how'));
   return {
     report(report) {

@@ -49,20 +49,20 @@ export async function openMetrics(): Promise<ServerMetrics | undefined> {
   const registers = [registry];
   const requests: Counter = new prom.Counter({
     name: 'holdfast_http_requests_total',
-    help: 'Requests that were answered, by route and status.',
+    help: 'Requests with a response, by route and status.',
     labelNames: ['route', 'status'],
     registers,
   });
   const seconds: Histogram = new prom.Histogram({
     name: 'holdfast_http_request_seconds',
-    help: 'How long an answer took; what is held open on purpose included.',
+    help: 'The time to the response, including long polls and streams.',
     labelNames: ['route'],
     buckets: BUCKETS,
     registers,
   });
   const open: Gauge = new prom.Gauge({
     name: 'holdfast_http_held',
-    help: 'Long polls and streams that are held open now.',
+    help: 'Long polls and streams that are open now.',
     registers,
   });
   let readFor: (project: ProjectName | undefined) => SharedRead<readonly Depth[]> | undefined =
@@ -168,16 +168,31 @@ function executionMetrics(
   const registers = [registry];
   const counter = (name: string, help: string, ...labels: readonly string[]): Counter =>
     new prom.Counter({ name, help, labelNames: ['pipeline', ...labels], registers });
-  const submitted = counter('holdfast_executions_submitted_total', 'Submitted here.', 'lane');
-  const ended = counter('holdfast_executions_ended_total', 'Ended by workers.', 'status');
-  const attempts = 'Attempts of steps, by what came of them.';
+  const submitted = counter(
+    'holdfast_executions_submitted_total',
+    'Executions submitted to this coordinator.',
+    'lane',
+  );
+  const ended = counter(
+    'holdfast_executions_ended_total',
+    'Executions that workers ended.',
+    'status',
+  );
+  const attempts = 'Attempts of steps, by outcome.';
   const steps = counter('holdfast_steps_total', attempts, 'outcome');
   const claims = counter('holdfast_claims_total', 'Executions that workers claimed.');
-  const takeovers = counter('holdfast_takeovers_total', 'Claims of what a lost worker had.');
-  const refused = counter('holdfast_writes_refused_total', 'Writes of workers, refused.', 'verb');
+  const takeovers = counter(
+    'holdfast_takeovers_total',
+    'Claims of executions whose worker was lost.',
+  );
+  const refused = counter(
+    'holdfast_writes_refused_total',
+    'Writes of workers that the store refused.',
+    'verb',
+  );
   const waited: Histogram = new prom.Histogram({
     name: 'holdfast_claim_wait_seconds',
-    help: 'From submit to the first claim; a delay that was asked for included.',
+    help: 'The time from submit to the first claim, including a requested delay.',
     buckets: WAIT_BUCKETS,
     registers,
   });

@@ -48,7 +48,7 @@ test('the cheapest ttl within every limit is chosen, and the binding limit is th
   const chosen = allowed.find(({ settings }) => settings.ttlMs === advice.ttlMs);
   assert.equal(chosen?.cost, best);
   assert.equal(advice.binding, 'longest-effect');
-  assert.match(advice.reasons.join(' '), /What binds is that the longest effect must fit/);
+  assert.match(advice.reasons.join(' '), /One limit decides: the longest effect must fit/);
 });
 
 test('the money preset gets a longer ttl than the interactive one, since losses cost more', () => {
@@ -65,7 +65,7 @@ test('hysteresis: settings that match the advice are kept', () => {
   const again = recommended(adviceFor({ ...FLEET, settings, checkpointEveryMs }, 'interactive'));
   assert.equal(again.verdict, 'keep');
   assert.equal(again.ttlMs, first.ttlMs);
-  assert.match(again.reasons[0] ?? '', /^Keep what you have/);
+  assert.match(again.reasons[0] ?? '', /^Keep the current settings/);
 });
 
 test('a short log is not enough evidence, and the advice has the hours to record', () => {
@@ -120,7 +120,10 @@ test('without a pause in a long log there is advice, with its uncertainty', () =
   assert.equal(advice.confidence, 'medium');
   const { mean, high } = advice.predicted.falseLossesPer1000LeaseDays;
   assert.ok(mean < 1 && high > 10 && high <= 100, `${mean}, at most ${high}`);
-  assert.match(advice.reasons.join(' '), /the tail beyond them is not known: none was seen/);
+  assert.match(
+    advice.reasons.join(' '),
+    /The model for longer ones is unknown, because there were none/,
+  );
 });
 
 test('a log whose times stand still is not enough evidence', () => {

@@ -11,8 +11,8 @@ const DAY_MS = 86_400_000;
 
 /** Each constraint in words, for people. */
 export const CONSTRAINT_WORDS: Readonly<Record<Constraint, string>> = {
-  attempts: 'at least three tries of a renewal must fit into the authority',
-  pauses: 'the authority must outlast the pause that meets one heartbeat in ten thousand',
+  attempts: 'at least three attempts of a renewal must fit into the authority',
+  pauses: 'the authority must outlast a pause that one heartbeat in ten thousand meets',
   'longest-effect': 'the longest effect must fit between two heartbeats',
   takeover: 'the takeover p99 must stay within its limit',
   'false-losses': 'false losses must stay within their limit',
@@ -57,19 +57,19 @@ export function reasonsFor(advice: {
   const { model, chosen, current, keep, gainShare, found } = advice;
   const percent = Math.round(gainShare * 100);
   const verdict = keep
-    ? `Keep what you have: the best found is ${Math.max(0, percent)} % cheaper, which is less than 10 % or less than what is uncertain.`
+    ? `Keep the current settings: the best ones found are ${Math.max(0, percent)} % cheaper. That is less than 10 %, or less than the uncertainty.`
     : current.broken.length > 0
       ? `The current settings break a limit: ${current.broken.map((name) => CONSTRAINT_WORDS[name]).join('; ')}.`
       : `This is ${percent} % cheaper than the current settings, by the prices given.`;
   const binding =
     found.binding === undefined
-      ? 'No limit binds: the prices of takeover, false loss and writes balance here.'
-      : `What binds is that ${CONSTRAINT_WORDS[found.binding]}; without that, a cheaper setting exists.`;
+      ? 'No limit decides: the prices of takeover, false loss and writes balance here.'
+      : `One limit decides: ${CONSTRAINT_WORDS[found.binding]}. Without it, a cheaper setting exists.`;
   return [
     verdict,
     binding,
-    `Takeover is ttl − heartbeat/2 + ${showMs(model.takeoverDelayMs)} at the median, since a holder dies at any moment between two heartbeats.`,
-    `${chosen.predicted.attemptsThatFit} tries of a renewal fit; each fails on its own with probability ${model.failure.mean.toPrecision(2)}.`,
+    `The median takeover takes ttl − heartbeat/2 + ${showMs(model.takeoverDelayMs)}, because a holder can die at any moment between two heartbeats.`,
+    `${chosen.predicted.attemptsThatFit} attempts of a renewal fit. Each fails with probability ${model.failure.mean.toPrecision(2)}.`,
     pauseWords(model),
     ...heartbeatWords(advice),
     ...checkpointWords(model, chosen),
@@ -80,17 +80,17 @@ function pauseWords(model: LeaseModel): string {
   const { pauses, sessionHours } = model;
   if (pauses.tail.kind === 'assumed') {
     const longest = pauses.lengthAt(1 / DAYS_30_HOURS);
-    return `Of pauses as assumed, one in thirty days lasts longer than ${showMs(longest)}.`;
+    return `The assumed pauses include one in thirty days that lasts longer than ${showMs(longest)}.`;
   }
-  return `${pauses.count} pauses were seen in ${sessionHours.toPrecision(3)} hours of sessions; the tail beyond them is ${tailWords(model)}.`;
+  return `Sessions had ${pauses.count} pauses in ${sessionHours.toPrecision(3)} hours. The model for longer ones is ${tailWords(model)}.`;
 }
 
 function tailWords(model: LeaseModel): string {
   const { tail } = model.pauses;
-  if (model.pauses.count === 0) return 'not known: none was seen';
+  if (model.pauses.count === 0) return 'unknown, because there were none';
   return tail.kind === 'pareto'
     ? 'a generalised Pareto law fitted to the longest of them'
-    : 'bounded by Cantelli’s inequality, for want of more of them';
+    : 'Cantelli’s inequality, because there were too few for a better one';
 }
 
 /**
@@ -113,7 +113,7 @@ function heartbeatWords(advice: {
   });
   if (longest >= heartbeatMs) return [];
   return [
-    `By Chen, Toueg and Aguilera a heartbeat of at most ${showMs(longest)} would be needed here if failed heartbeats were not repeated sooner. Sessions repeat them every ttl / 20.`,
+    `Chen, Toueg and Aguilera require a heartbeat of at most ${showMs(longest)} if failed heartbeats are not repeated. Sessions repeat them every ttl / 20.`,
   ];
 }
 
@@ -121,10 +121,10 @@ function checkpointWords(model: LeaseModel, chosen: Candidate): readonly string[
   const { checkpointMs } = chosen.settings;
   if (checkpointMs === undefined || model.checkpointCostMs === undefined) {
     if (model.pauses.tail.kind === 'assumed') return [];
-    return ['No checkpoint was recorded, so nothing is said about how often to save.'];
+    return ['The log has no checkpoint, so there is no advice on how often to save.'];
   }
   return [
-    `A checkpoint takes ${showMs(model.checkpointCostMs)}; √(2·cost/losses) gives ${showMs(checkpointMs)} of work between two, saved at the first end of a step after that. Half or twice as much costs a quarter more.`,
+    `A checkpoint takes ${showMs(model.checkpointCostMs)}; √(2·cost/losses) gives ${showMs(checkpointMs)} of work between two. Save at the next end of a step. Half or twice as much costs a quarter more.`,
   ];
 }
 
@@ -134,13 +134,13 @@ export function conflictReasons(all: readonly Candidate[], goals: Goals): readon
   const reasons: string[] = [];
   if (shortEnough !== undefined) {
     reasons.push(
-      `A takeover p99 of ${showMs(goals.takeoverP99MsMax)} needs a ttl of at most ${showMs(shortEnough.settings.ttlMs)}; ` +
-        `there, ${shortEnough.broken.map((name) => CONSTRAINT_WORDS[name]).join('; ')}, and does not.`,
+      `A takeover p99 of ${showMs(goals.takeoverP99MsMax)} needs a ttl of at most ${showMs(shortEnough.settings.ttlMs)}. ` +
+        `That breaks this limit: ${shortEnough.broken.map((name) => CONSTRAINT_WORDS[name]).join('; ')}.`,
     );
   }
   reasons.push(
     safeEnough === undefined
-      ? `No ttl up to ${showMs(goals.ttlMsMax)} keeps the other limits: holders pause too long or too often. Look at what blocks them first.`
+      ? `No ttl up to ${showMs(goals.ttlMsMax)} keeps the other limits: holders pause too long or too often. Find what blocks them first.`
       : `The other limits need a ttl of at least ${showMs(safeEnough.settings.ttlMs)}, with a takeover p99 of ${showMs(safeEnough.predicted.takeoverP99Ms)}.`,
   );
   return reasons;
