@@ -1,8 +1,9 @@
 // Reads everything that the store knows about an execution and explains why it is not moving.
 
-import type { ExecutionRecord } from '../execution/execution.ts';
+import type { ExecutionRecord, Status } from '../execution/execution.ts';
 import { isTerminal } from '../execution/execution.ts';
 import {
+  cancelEvent,
   type ExplainCode,
   type ExplainFacts,
   type Explanation,
@@ -67,8 +68,10 @@ async function explainRecord(
     executions.dueSchedules({ limit: 1 }),
   ]);
   const pause = execution.holds.includes('paused') ? await pauseOf(config, id, last) : undefined;
+  const cancel = await cancelOf(config, execution, last);
   const found = { execution, now, last, awaits, ...children };
-  const facts = { ...found, ...(owner && { owner }), ...(pause && { pause }) };
+  const commands = { ...(pause && { pause }), ...(cancel && { cancel }) };
+  const facts = { ...found, ...(owner && { owner }), ...commands };
   if (workers === undefined) return explain(facts);
   const isTaken = workers.workers.length > 0;
   const [misfit, elsewhere] = await Promise.all([
@@ -163,8 +166,25 @@ async function pauseOf(
 }
 
 /**
- * Reads back to the event that parked, blocked or paused the execution, however many events came
- * later.
+ * The message that cancelled the execution while it ran. History then has the failure that the
+ * message caused, without the actor.
+ */
+async function cancelOf(
+  config: EngineConfig,
+  { id, inboxCount }: ExecutionRecord,
+  last: ExplainFacts['last'],
+): Promise<ExplainFacts['cancel']> {
+  const { failure } = parseBody<{ failure: unknown }>(cancelEvent(last)?.body);
+  if (failure === undefined) return undefined;
+  // A cancel ends the work, so few messages can follow it.
+  const after = Math.max(0, inboxCount - PAGE);
+  const messages = await config.store.executions.inbox({ id, after, limit: PAGE });
+  return messages.find(({ kind }) => kind === 'cancel')?.body;
+}
+
+/**
+ * Reads back to the event that parked, blocked or paused the execution, or that began to undo its
+ * steps, however many events came later.
  */
 async function lastEvents(
   config: EngineConfig,
@@ -172,7 +192,7 @@ async function lastEvents(
 ): Promise<ExplainFacts['last']> {
   const needed: readonly HistoryEventKind[] = holds.includes('blocked')
     ? ['blocked']
-    : [...(status === 'waiting' ? (['parked'] as const) : []), ...holds.filter(isPaused)];
+    : [...(NEEDED[status] ?? []), ...holds.filter(isPaused)];
   for (let after = seq - EVENTS; ; after -= PAGE) {
     const query = { id, after: Math.max(0, after), limit: PAGE };
     const last = await config.store.executions.history(query);
@@ -180,6 +200,11 @@ async function lastEvents(
     if (after <= 0 || isFound) return last;
   }
 }
+
+const NEEDED: Readonly<Partial<Record<Status, readonly HistoryEventKind[]>>> = {
+  waiting: ['parked'],
+  compensated: ['compensating'],
+};
 
 function isPaused(hold: string): hold is 'paused' {
   return hold === 'paused';

@@ -69,6 +69,8 @@ export interface ExplainFacts {
   readonly child?: OpenChild;
   /** The pause command, if it was running when it was paused. */
   readonly pause?: Payload;
+  /** The cancel command, if it was running when it was cancelled. */
+  readonly cancel?: Payload;
   /** Live workers with its release; only for a pinned execution that is ready. */
   readonly workers?: readonly { readonly name: string; readonly stuck: boolean }[];
   /** Workers that serve its pipeline without a release, or whose release was refused. */
@@ -90,6 +92,8 @@ interface OpenChild {
 export function explain(facts: ExplainFacts): Explanation {
   const { execution } = facts;
   if (isTerminal(execution.status)) return ended(facts);
+  const undoing = blockedBeforeUndoing(facts);
+  if (undoing !== undefined) return undoing;
   const compensating = execution.compensating ? 'Compensating. ' : '';
   const found = held(facts) ?? leftBehind(facts) ?? BY_STATUS[execution.status](facts);
   return { ...found, sentence: `${compensating}${found.sentence}` };
@@ -103,15 +107,64 @@ const BY_STATUS: Readonly<
   waiting,
 };
 
-function ended({ execution, last }: ExplainFacts): Explanation {
+function ended(facts: ExplainFacts): Explanation {
+  const { execution, last } = facts;
   const { status, endedAt } = execution;
   const why = failureIn(last.at(-1));
   const when = endedAt === undefined ? '' : ` at ${formatInstant(endedAt)}`;
+  const cancelled = cancelledBy(facts);
+  if (cancelled !== undefined && status === 'cancelled') {
+    return { code: 'ended', sentence: `${cancelled}${when}.` };
+  }
+  if (cancelled !== undefined && status === 'compensated') {
+    return { code: 'ended', sentence: `${cancelled}. Its steps were undone${when}.` };
+  }
   const sentence = `${sentenceCase(status)}${when}${why === undefined ? '.' : `: ${why}`}`;
   if (status !== 'failed' && status !== 'quarantined') return { code: 'ended', sentence };
   const retry =
     status === 'quarantined' && execution.compensating ? 'retry the compensation' : 're-drive';
   return { code: 'ended', sentence, advice: `Fix the cause, then ${retry}.` };
+}
+
+/** The event that ended it as cancelled, or that began to undo its steps because of a cancel. */
+export function cancelEvent(last: ExplainFacts['last']): HistoryEvent | undefined {
+  const event = last.findLast(({ kind }) => kind === 'compensating' || kind === 'cancelled');
+  if (event?.kind !== 'compensating') return event;
+  const { status } = parseBody<{ status: unknown }>(event.body);
+  return status === 'cancelled' ? event : undefined;
+}
+
+/**
+ * Such as `Cancelled by olga (ordered twice)`. Undefined if it was not cancelled, or if only the
+ * failure of its end has the reason, as after a re-drive.
+ */
+function cancelledBy({ last, cancel }: ExplainFacts): string | undefined {
+  const event = cancelEvent(last);
+  if (event === undefined) return undefined;
+  const body = parseBody<{ asked: unknown; failure: unknown }>(cancel ?? event.body);
+  if (body.failure !== undefined) return undefined;
+  const asked = typeof body.asked === 'object' && body.asked !== null ? body.asked : body;
+  const { by, reason } = asked as { readonly by?: unknown; readonly reason?: unknown };
+  const who = typeof by === 'string' && by !== '' ? ` by ${by}` : '';
+  const why = typeof reason === 'string' && reason !== '' ? ` (${reason})` : '';
+  return `Cancelled${who}${why}`;
+}
+
+/**
+ * A cancel and a passed deadline leave the hold `blocked` (Y-8). The reason of the older block would
+ * advise a cancel, so this names the resume instead.
+ */
+function blockedBeforeUndoing(facts: ExplainFacts): Explanation | undefined {
+  const { execution, last } = facts;
+  if (execution.status === 'running' || !execution.holds.includes('blocked')) return undefined;
+  const newest = last.findLast(({ kind }) => kind === 'blocked' || kind === 'compensating');
+  if (!execution.compensating || newest?.kind !== 'compensating') return undefined;
+  const cause = cancelledBy(facts) ?? 'Its deadline passed';
+  return {
+    code: 'blocked',
+    sentence: `${cause} while it was blocked. Its steps are not undone yet.`,
+    advice: `Run holdfast resume ${execution.id} to undo its steps. If the code does not fit its history, it is blocked again, with the reason.`,
+  };
 }
 
 /** The pause command if it was running at the time, or the event in its history. */

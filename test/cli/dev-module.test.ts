@@ -162,6 +162,38 @@ test('dev logs one line for each failed attempt, each bad end and each log line'
   assert.match(log.out, /^\d+ +\S+ +log +hello \{"n":1\}\n$/);
 });
 
+test('a cancel of a blocked execution names the resume that undoes its steps', async () => {
+  const before = (await client.releases.rollout('greet')).active;
+  await writeFile(
+    join(folder, 'pipelines.ts'),
+    `import { pipeline } from ${JSON.stringify(INDEX)};
+     export const greet = pipeline({ name: 'greet', async run(ctx) {
+       await ctx.step('charge', () => 1, { compensate: () => undefined });
+       undefined.foo;
+     } });`,
+  );
+  await activeAfter(before);
+  const { id } = await client.executions.submit({ pipeline: 'greet' });
+  await until(async () =>
+    (await client.executions.read(id)).holds.includes('blocked') ? true : undefined,
+  );
+  const url = await dev.url();
+  const ask = async (...words: readonly string[]) =>
+    (await holdfast([...words, '--url', url], { cwd: folder })).out;
+  const missing = `it is blocked: run \`holdfast resume ${id}\` to undo its steps\n`;
+  assert.equal(await ask('cancel', id, '--reason', 'ordered twice'), `cancelled; ${missing}`);
+  assert.equal(await ask('cancel', id), `nothing to change; ${missing}`);
+  assert.match(await ask('explain', id), new RegExp(`^Cancelled .*\nRun holdfast resume ${id} to`));
+  assert.match(await ask('get', id), /^compensating +true$/m);
+  assert.match(await ask('resume', id), /^resumed; its steps (are being|were) undone\n$/);
+  await client.executions.result(id);
+  const undone = /Cancelled by \S+ \(ordered twice\)\. Its steps were undone at 2\S+Z\.$/m;
+  assert.match(await ask('explain', id), undone);
+  const get = await ask('get', id);
+  assert.match(get, undone);
+  assert.doesNotMatch(get, /^compensating +true$/m);
+});
+
 test('holdfast dev with a missing file, or without pipelines, prints the problem and ends', async () => {
   const dev = (module: string) => holdfast(['dev', module, '--port', '0'], { cwd: folder });
   const missing = await dev('nosuch.ts');

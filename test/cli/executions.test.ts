@@ -159,12 +159,13 @@ test('list filters, pages and lists all; history and explain print an execution'
 
 test('pause, resume, signal and cancel work, and exit with 1 for an ended execution', async () => {
   const id = await submitted('{"dish":"rice","guest":"dan"}', '--delay-ms', '3600000');
-  assert.match((await ask('pause', id, '--reason', 'lunch')).out, /done; it is queued/);
+  assert.match((await ask('pause', id, '--reason', 'lunch')).out, /^paused\n$/);
+  assert.match((await ask('pause', id)).out, /^nothing to change; it is paused\n$/);
   assert.deepEqual((await ask('get', id)).out.match(/^holds +(.*)$/m)?.[1], 'paused');
   assert.match((await ask('list')).out, new RegExp(`^${id} .*queued +paused `, 'm'));
-  assert.match((await ask('resume', id)).out, /done/);
+  assert.match((await ask('resume', id)).out, /^resumed; it starts at 2\S+Z\n$/);
   assert.equal((await ask('signal', id, 'hello', '{"a":1}')).code, 0);
-  assert.match((await ask('cancel', id)).out, /done; it is cancelled/);
+  assert.match((await ask('cancel', id)).out, /^cancelled\n$/);
   const late = await ask('signal', id, 'hello', '--json');
   assert.equal(late.code, 1, late.problems);
   assert.equal(lines(late)[0]?.['kind'], 'failed');

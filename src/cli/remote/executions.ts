@@ -25,9 +25,17 @@ async function get(typed: Typed): Promise<ExitCode> {
     ...(failure === undefined ? {} : { failure }),
   };
   if (typed.isSet('json')) printLine(all);
-  else printFields({ ...all, ...(failure && { failure: failureNote(failure) }) });
+  else {
+    const explained = CANCELLED_ENDS.has(execution.status)
+      ? { explanation: (await client.executions.explain(id)).sentence }
+      : {};
+    printFields({ ...all, ...(failure && { failure: failureNote(failure) }), ...explained });
+  }
   return 0;
 }
+
+/** The explanation of these ends names the actor and the reason of a cancel. */
+const CANCELLED_ENDS: ReadonlySet<string> = new Set(['cancelled', 'compensated']);
 
 export const historyCommand: CommandSpec = {
   usage: 'holdfast history <id> [--log] [--after <seq>] [--limit 100] [--json]',

@@ -1,6 +1,8 @@
 // `holdfast cancel`, `pause`, `resume`, `signal` and `redrive`: operations on an execution.
 
 import { callOperation } from '../../client/calls.ts';
+import type { ExecutionMessage } from '../../protocol/messages/execution.ts';
+import { formatInstant, systemClock, toInstant } from '../../support/clock.ts';
 import {
   type CommandSpec,
   type ExitCode,
@@ -29,7 +31,48 @@ function printOutcome(typed: Typed, { kind, status }: Done): ExitCode {
   return 0;
 }
 
-function operation(verb: 'cancel' | 'pause' | 'resume'): CommandSpec {
+type Verb = 'cancel' | 'pause' | 'resume';
+
+const VERB_TEXTS: Readonly<Record<Verb, Readonly<Record<string, string>>>> = {
+  cancel: { done: 'cancelled', forwarded: 'forwarded to its worker, which cancels it soon' },
+  pause: { done: 'paused', forwarded: 'forwarded to its worker, which pauses it soon' },
+  resume: { done: 'resumed' },
+};
+
+/** Reads the execution again, because the result has neither its holds nor its compensation. */
+async function outcomeText(
+  verb: Verb,
+  { kind, status }: Done,
+  read: () => Promise<ExecutionMessage>,
+): Promise<string> {
+  const text = VERB_TEXTS[verb][kind] ?? OUTCOME_TEXTS[kind] ?? kind;
+  if (kind === 'forwarded' || (kind === 'done' && (verb === 'pause' || status === 'cancelled'))) {
+    return text;
+  }
+  // The command has succeeded, so a failed read must not look like a failed command.
+  const now = await read().catch(() => undefined);
+  return `${text}; ${now === undefined ? `it is ${status}` : stateText(now)}`;
+}
+
+function stateText({ id, status, holds, compensating, readyAt }: ExecutionMessage): string {
+  if (status === 'compensated') return 'its steps were undone';
+  const hold = HOLDS.find((each) => holds.includes(each));
+  if (hold !== undefined) {
+    return `it is ${hold}${compensating ? `: run \`holdfast resume ${id}\` to undo its steps` : ''}`;
+  }
+  if (compensating) return 'its steps are being undone';
+  if (status !== 'queued') return `it is ${status}`;
+  if (holds.includes('concurrency-limit')) return 'it waits for a slot of its concurrency key';
+  // Both are ISO 8601 in UTC, so they sort as text.
+  const now = formatInstant(toInstant(systemClock.wallMs()));
+  if (readyAt !== undefined && readyAt > now) return `it starts at ${readyAt}`;
+  return 'it waits for a worker';
+}
+
+/** The holds that a resume removes. */
+const HOLDS = ['blocked', 'paused'] as const;
+
+function operation(verb: Verb): CommandSpec {
   const spec: CommandSpec = {
     usage: `holdfast ${verb} <id> [--reason "…"] [--json]`,
     flags: {
@@ -39,7 +82,10 @@ function operation(verb: 'cancel' | 'pause' | 'resume'): CommandSpec {
     async execute(typed) {
       const [id] = wordsOf(spec, typed, ['execution']);
       const { executions } = await clientFor(typed);
-      return printOutcome(typed, await executions[verb](id, typed.text('reason')));
+      const result = await executions[verb](id, typed.text('reason'));
+      if (typed.isSet('json')) return printOutcome(typed, result);
+      print(await outcomeText(verb, result, () => executions.read(id)));
+      return 0;
     },
   };
   return spec;

@@ -307,7 +307,7 @@ function executionMessage(record: ExecutionRecord): ExecutionMessage {
     lane: record.lane,
     status: record.status,
     holds: [...record.holds],
-    compensating: record.compensating,
+    compensating: record.compensating && !isTerminal(record.status),
     lineage: record.lineage,
     ...writtenTimes(record, 'submittedAt', 'readyAt', 'claimedAt', 'endedAt', 'deadlineAt'),
     ...present({ key, release, template, submittedBy, parent: parent?.id, redriveOf }),

@@ -52,6 +52,8 @@ function charging(log: string[]): Code {
   };
 }
 
+const UNDONE_FOR_OLGA = /^Cancelled by olga \(ordered twice\)\. Its steps were undone at 2\S+Z\.$/;
+
 export const HELD: readonly Behaviour[] = [
   {
     name: 'X-17, X-74: a cancel that comes while drift blocks the execution ends it',
@@ -142,6 +144,66 @@ export const HELD: readonly Behaviour[] = [
       await holdfast.resume(id);
       await assert.rejects(result(), { status: 'compensated' });
       assert.deepEqual(log, ['charge', 'pack', 'refund']);
+    },
+  },
+  {
+    name: 'Y-8: a cancel of a blocked execution waits for a resume, and explain names the command',
+    async run(stage) {
+      const log: string[] = [];
+      const buggy = pipeline({
+        name: 'buggy',
+        async run(ctx) {
+          await ctx.step('charge', () => log.push('charge'), {
+            compensate: () => void log.push('refund'),
+          });
+          throw new TypeError('no such field');
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [buggy]);
+      const { id, result } = await holdfast.submit(buggy, undefined);
+      await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
+      await holdfast.cancel(id, { actor: 'olga', reason: 'ordered twice' });
+      const blocked = await holdfast.explain(id);
+      assert.equal(blocked?.code, 'blocked');
+      assert.equal(
+        blocked?.sentence,
+        'Cancelled by olga (ordered twice) while it was blocked. Its steps are not undone yet.',
+      );
+      assert.match(
+        blocked?.advice ?? '',
+        new RegExp(`^Run holdfast resume ${id} to undo its steps`),
+      );
+      await holdfast.resume(id);
+      await assert.rejects(result(), { status: 'compensated' });
+      assert.deepEqual(log, ['charge', 'refund']);
+      assert.match((await holdfast.explain(id))?.sentence ?? '', UNDONE_FOR_OLGA);
+    },
+  },
+  {
+    name: 'explain names the actor and the reason of a cancel that a worker received',
+    async run(stage) {
+      let isPacking = false;
+      const packing = pipeline({
+        name: 'packing',
+        async run(ctx) {
+          await ctx.step('charge', () => 1, { compensate: () => undefined });
+          await ctx.step('pack', ({ signal }) => {
+            isPacking = true;
+            return new Promise((_, reject) => {
+              signal.addEventListener('abort', () => reject(signal.reason));
+            });
+          });
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [packing], { ttlMs: 600 });
+      const { id, result } = await holdfast.submit(packing, undefined);
+      await stage.until(holdfast, id, () => isPacking);
+      const cancelled = await holdfast.cancel(id, { actor: 'olga', reason: 'ordered twice' });
+      assert.equal(cancelled.kind, 'forwarded');
+      await assert.rejects(result(), { status: 'compensated' });
+      assert.match((await holdfast.explain(id))?.sentence ?? '', UNDONE_FOR_OLGA);
     },
   },
   {
