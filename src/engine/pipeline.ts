@@ -53,7 +53,8 @@ export interface PipelineOptions<Input, Output> {
   readonly validateCheckpoint?: (state: unknown) => void;
   /**
    * Returns true if an error thrown by `run` is a programming error. Then the execution is blocked,
-   * not failed, and nothing is undone. By default every `TypeError` and `ReferenceError` is one.
+   * not failed, and nothing is undone. By default these are: every `TypeError`, every
+   * `ReferenceError`, and the `InvalidInput` of a `ctx` call with an invalid argument.
    */
   readonly isBug?: (error: unknown) => boolean;
   /**

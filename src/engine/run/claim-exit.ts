@@ -25,7 +25,7 @@ import { reportClaim } from '../observer.ts';
 import type { AnyPipeline } from '../pipeline.ts';
 import { HistoryDiffers } from '../store-replies.ts';
 import type { Call, Wait } from './call.ts';
-import { isRejection } from './guarded.ts';
+import { isMisuse, isRejection } from './guarded.ts';
 import { lastWordsTo } from './inbox.ts';
 import type { Drift } from './ledger.ts';
 import type { Run } from './run.ts';
@@ -402,7 +402,7 @@ export function bugOf(pipeline: Pick<AnyPipeline, 'isBug'>, error: unknown): Fai
 function isBug({ isBug: rule }: Pick<AnyPipeline, 'isBug'>, error: unknown): boolean {
   try {
     if (rule !== undefined) return rule(error) === true;
-    return isNativeError(error) && BUGS.has(error.name);
+    return isNativeError(error) && (BUGS.has(error.name) || isMisuse(error));
   } catch {
     // A rule that throws is a bug, too.
     return true;

@@ -1,11 +1,14 @@
 // Guards between the engine and user code: a mistake in user code must not stop the process.
 
 import { callSafely, causeOf } from '../../lease/observer.ts';
+import { InvalidInput } from '../../support/fault.ts';
 import { sendReport } from '../observer.ts';
 import type { Run } from './run.ts';
 
 /** Errors with which calls of `ctx` rejected. */
 const rejections: WeakSet<object> = new WeakSet();
+/** Errors with which calls of `ctx` refused their arguments. */
+const misuses: WeakSet<object> = new WeakSet();
 
 /**
  * User code may leave a promise of the engine unawaited. Its rejection must not stop the process.
@@ -23,6 +26,36 @@ export function noteRejection(error: unknown): void {
 /** The error comes from a step, a child or an await, not from the code around them (X-47). */
 export function isRejection(error: unknown): boolean {
   return typeof error === 'object' && error !== null && rejections.has(error);
+}
+
+/** As `guarded`, for a call of `ctx` that checks its arguments in its promise. */
+export function guardedCall<Value>(promise: Promise<Value>): Promise<Value> {
+  promise.catch((error: unknown) => {
+    if (!noteMisuse(error)) noteRejection(error);
+  });
+  return promise;
+}
+
+/** Runs a check of the arguments of a call of `ctx`. */
+export function checkingArguments<Result>(check: () => Result): Result {
+  try {
+    return check();
+  } catch (error) {
+    noteMisuse(error);
+    throw error;
+  }
+}
+
+/** Replaces `checkingArguments` on hot paths. */
+export function noteMisuse(error: unknown): boolean {
+  if (!(error instanceof InvalidInput)) return false;
+  misuses.add(error);
+  return true;
+}
+
+/** A call of `ctx` refused its arguments, which is a bug in the code around it (X-47). */
+export function isMisuse(error: object): boolean {
+  return misuses.has(error);
 }
 
 export function ignored(): void {

@@ -39,7 +39,14 @@ import { call, fanOut, spawn } from './calls/spawn.ts';
 import { StepCall, type StepPlan } from './calls/step.ts';
 import { TransactionCall } from './calls/transaction.ts';
 import { compensationOf } from './compensations.ts';
-import { guarded, guardedSignal, ignored } from './guarded.ts';
+import {
+  checkingArguments,
+  guardedCall,
+  guardedSignal,
+  ignored,
+  noteMisuse,
+  noteRejection,
+} from './guarded.ts';
 import { Log } from './log.ts';
 import type { Run } from './run.ts';
 
@@ -91,8 +98,14 @@ export class RunContext implements Context {
     fn: (step: StepContext) => Output | Promise<Output>,
     options: SagaOptions<Output> = NO_OPTIONS,
   ): Promise<Output> {
-    const planned = stepPlanOf(this.#run, { name, fn, options });
-    const plan = { ...planned, key: this.nextKey('step', name) };
+    let plan: StepPlan<Output>;
+    try {
+      const planned = stepPlanOf(this.#run, { name, fn, options });
+      plan = { ...planned, key: this.nextKey('step', name) };
+    } catch (error) {
+      noteMisuse(error);
+      throw error;
+    }
     const promised = Promise.withResolvers<Output>();
     this.#run.enter(new StepCall<Output>(this.#run, plan, promised));
     // A receive may race with the step, so watch the races of this promise too.
@@ -104,7 +117,7 @@ export class RunContext implements Context {
     items: readonly Item[],
     over: MapOver<Item, Output>,
   ): Promise<readonly Output[]> {
-    return guarded(this.#map(name, items, over));
+    return guardedCall(this.#map(name, items, over));
   }
 
   async #map<Item, Output>(
@@ -143,19 +156,22 @@ export class RunContext implements Context {
     name: string,
     fn: (connection: never) => Output | Promise<Output>,
   ): Promise<Output> {
-    boundedText('The name of a call', name, NAME_BYTES_MAX);
-    requireFunction(`ctx.transaction("${name}"): the second argument`, fn);
+    checkingArguments(() => {
+      boundedText('The name of a call', name, NAME_BYTES_MAX);
+      requireFunction(`ctx.transaction("${name}"): the second argument`, fn);
+    });
     const plan = { key: this.nextKey('step', name), name, fn };
     return this.enter((promise) => new TransactionCall<Output>(this.#run, plan, promise));
   }
 
   sleep(ms: number, name = 'sleep'): Promise<void> {
-    integerOption('ctx.sleep', ms, { min: 0, max: TEN_YEARS_MS });
+    checkingArguments(() => integerOption('ctx.sleep', ms, { min: 0, max: TEN_YEARS_MS }));
     return this.#sleep(name, { ms });
   }
 
   sleepUntil(time: Date, name = 'sleep'): Promise<void> {
-    return this.#sleep(name, untilOf(time));
+    const span = checkingArguments(() => untilOf(time));
+    return this.#sleep(name, span);
   }
 
   spawn<Input, Output>(
@@ -163,7 +179,7 @@ export class RunContext implements Context {
     input: Input,
     options: SpawnOptions = {},
   ): Promise<Child<Output>> {
-    return guarded(spawn(this, this.#run, { pipeline, input, options }));
+    return guardedCall(spawn(this, this.#run, { pipeline, input, options }));
   }
 
   call<Input, Output>(
@@ -171,7 +187,7 @@ export class RunContext implements Context {
     input: Input,
     options: SpawnOptions = {},
   ): Promise<Output> {
-    return guarded(call(this, this.#run, { step, input, options }));
+    return guardedCall(call(this, this.#run, { step, input, options }));
   }
 
   fanOut<Input, Output>(
@@ -179,11 +195,11 @@ export class RunContext implements Context {
     inputs: readonly Input[],
     options: SpawnOptions = {},
   ): Promise<Children<Output>> {
-    return guarded(fanOut(this, this.#run, { pipeline, inputs, options }));
+    return guardedCall(fanOut(this, this.#run, { pipeline, inputs, options }));
   }
 
   receive<Value = unknown>(name: string, options: ReceiveOptions = {}): Promise<Value> {
-    const span = spanOf(options);
+    const span = checkingArguments(() => spanOf(options));
     const plan = { key: this.nextKey('signal', name), name, span };
     const promised = Promise.withResolvers<Value>();
     const call = new ReceiveCall<Value>(this.#run, plan, promised);
@@ -196,11 +212,13 @@ export class RunContext implements Context {
     question: AwaitArguments['question'],
     options: AwaitArguments['options'] = {},
   ): Promise<never> {
-    return raced(guarded(awaitAnswers(this, this.#run, { question, options }))) as Promise<never>;
+    return raced(
+      guardedCall(awaitAnswers(this, this.#run, { question, options })),
+    ) as Promise<never>;
   }
 
   checkpoint(state: unknown): Promise<void> {
-    return guarded(this.#checkpoint(state));
+    return guardedCall(this.#checkpoint(state));
   }
 
   /**
@@ -208,12 +226,13 @@ export class RunContext implements Context {
    */
   async #checkpoint(state: unknown): Promise<void> {
     const run = this.#run;
-    if (run.calls.size > 0 || run.activeSteps > 0) {
-      throw new InvalidInput(
-        `ctx.checkpoint: ${[...run.calls.keys()].join(', ') || 'a step'} is still under way, and a checkpoint would lose it. Nothing was written. Await every call first.`,
-      );
+    try {
+      assertMayCheckpoint(run);
+    } catch (error) {
+      // The state of the execution forbids it, whatever the argument is (X-88).
+      noteRejection(error);
+      throw error;
     }
-    run.compensations.assertMayForget();
     const { missingCall } = run;
     if (missingCall !== undefined) {
       // A checkpoint would forget calls that the code has not made yet.
@@ -240,7 +259,7 @@ export class RunContext implements Context {
   }
 
   attach(name: string, content: Uint8Array | string, type?: string): Promise<void> {
-    const attachment = attachmentOf(name, content, type);
+    const attachment = checkingArguments(() => attachmentOf(name, content, type));
     const plan = { key: this.nextKey('attach', name), attachment };
     return this.enter((promise) => new AttachCall(this.#run, plan, promise));
   }
@@ -266,9 +285,10 @@ export class RunContext implements Context {
   }
 
   log(message: string, data?: unknown): void {
-    if (typeof message !== 'string') {
+    checkingArguments(() => {
+      if (typeof message === 'string') return;
       throw new InvalidInput(`ctx.log: message must be a string; got ${shown(message)}.`);
-    }
+    });
     this.#log ??= new Log(this.#run);
     this.#log.write(message, data);
   }
@@ -276,10 +296,12 @@ export class RunContext implements Context {
   progress(value: unknown): void {
     // Check in a replay too: code that catches the refusal must take the same path again.
     if (this.#run.isReplaying) {
-      this.#run.config.payloads.check('Progress', value);
+      checkingArguments(() => this.#run.config.payloads.check('Progress', value));
       return;
     }
-    const payload = this.#run.payloads.encode('Progress', value, this.#run.placeOf('progress'));
+    const payload = checkingArguments(() =>
+      this.#run.payloads.encode('Progress', value, this.#run.placeOf('progress')),
+    );
     const { journal } = this.#run;
     if (!(payload instanceof Promise)) journal.report(payload);
     else payload.then((encoded) => journal.report(encoded), ignored);
@@ -287,7 +309,13 @@ export class RunContext implements Context {
 
   /** Kind, name and occurrence: the same in every run of the same code. */
   nextKey(kind: string, name: string): CallKey {
-    return this.nextKeyOf(kind, boundedText('The name of a call', name, NAME_BYTES_MAX));
+    try {
+      boundedText('The name of a call', name, NAME_BYTES_MAX);
+    } catch (error) {
+      noteMisuse(error);
+      throw error;
+    }
+    return this.nextKeyOf(kind, name);
   }
 
   /** For names that the engine itself built. */
@@ -308,6 +336,15 @@ export class RunContext implements Context {
     const plan = { key: this.nextKey('sleep', name), name, span };
     return raced(this.enter<void>((promise) => new SleepCall(this.#run, plan, promise)));
   }
+}
+
+function assertMayCheckpoint(run: Run): void {
+  if (run.calls.size > 0 || run.activeSteps > 0) {
+    throw new InvalidInput(
+      `ctx.checkpoint: ${[...run.calls.keys()].join(', ') || 'a step'} is still under way, and a checkpoint would lose it. Nothing was written. Await every call first.`,
+    );
+  }
+  run.compensations.assertMayForget();
 }
 
 /** Checks the options, even if no step will use them. */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Context } from '../../../src/engine/context.ts';
 import { type PipelineOptions, pipeline } from '../../../src/engine/pipeline.ts';
+import { InvalidInput } from '../../../src/support/fault.ts';
 import { type Behaviour, door, type Stage } from '../stage.ts';
 
 type Code = (ctx: Context) => Promise<unknown>;
@@ -45,9 +46,40 @@ const LEFT: readonly { readonly what: string; left: string; run: Code; isBug?: R
       }),
   },
   {
-    what: 'a TypeError in the arguments of a call',
+    what: 'a TypeError of the schema that checks an argument',
     left: 'failed',
-    run: (ctx) => ctx.spawn(child, undefined),
+    run: (ctx) => ctx.spawn(child(throwing), undefined),
+  },
+  {
+    what: 'an input that the schema of a child refuses',
+    left: 'failed',
+    run: (ctx) => ctx.spawn(child(refusing), undefined),
+  },
+  {
+    what: 'an invalid argument inside a step',
+    left: 'failed',
+    run: (ctx) => ctx.step('nap', () => ctx.sleep(Number.NaN), { retry: { attempts: 1 } }),
+  },
+  {
+    what: 'an InvalidInput that the code itself throws',
+    left: 'failed',
+    run: () => Promise.reject(new InvalidInput('The order has no lines.')),
+  },
+  {
+    what: 'a RangeError of the code',
+    left: 'failed',
+    run: () => Promise.reject(new RangeError('too many items')),
+  },
+  {
+    what: 'a checkpoint of a function',
+    left: 'blocked',
+    run: (ctx) => ctx.checkpoint(() => 1),
+  },
+  {
+    what: 'an invalid argument that the rule does not count as a bug',
+    left: 'failed',
+    run: (ctx) => ctx.sleep(Number.NaN),
+    isBug: () => false,
   },
   {
     what: 'a TypeError that the rule does not count as a bug',
@@ -71,19 +103,49 @@ const LEFT: readonly { readonly what: string; left: string; run: Code; isBug?: R
   },
 ];
 
-const child = pipeline({
-  name: 'child',
-  run: () => 1,
-  input: {
-    '~standard': {
-      version: 1,
-      vendor: 'test',
-      validate: () => {
-        throw new TypeError('a schema that cannot validate this');
-      },
-    },
+type Validate = NonNullable<PipelineOptions<unknown, unknown>['input']>['~standard']['validate'];
+
+function child(validate: Validate) {
+  const input = { '~standard': { version: 1 as const, vendor: 'test', validate } };
+  return pipeline({ name: 'child', run: () => 1, input });
+}
+
+const throwing: Validate = () => {
+  throw new TypeError('a schema that cannot validate this');
+};
+
+const refusing: Validate = () => ({ issues: [{ message: 'must be an order' }] });
+
+/** Calls that refuse their arguments, some at once and some with their promise. */
+const INVALID: readonly { readonly call: string; run: Code }[] = [
+  { call: 'ctx.sleep(NaN)', run: (ctx) => ctx.sleep(Number(undefined)) },
+  { call: 'ctx.sleep(-5)', run: (ctx) => ctx.sleep(-5) },
+  { call: 'ctx.sleepUntil(an invalid Date)', run: (ctx) => ctx.sleepUntil(new Date('soon')) },
+  { call: 'ctx.step(7)', run: (ctx) => ctx.step(7 as never, () => 1) },
+  {
+    call: 'ctx.step with an unknown option',
+    run: (ctx) => ctx.step('s', () => 1, { retry: { maxAttempts: 2 } as never }),
   },
-});
+  { call: 'ctx.step without a function', run: (ctx) => ctx.step('s', undefined as never) },
+  { call: 'ctx.map without items', run: (ctx) => ctx.map('m', 1 as never, { run: () => 1 }) },
+  { call: 'ctx.transaction(7)', run: (ctx) => ctx.transaction(7 as never, () => 1) },
+  { call: 'ctx.receive(7)', run: (ctx) => ctx.receive(7 as never) },
+  {
+    call: 'ctx.receive with a wrong option',
+    run: (ctx) => ctx.receive('m', { timeoutMs: Number.NaN }),
+  },
+  {
+    call: 'ctx.spawn with an unknown option',
+    run: (ctx) => ctx.spawn('child', 1, { delay: 1 } as never),
+  },
+  { call: 'ctx.spawn of a function', run: (ctx) => ctx.spawn('child', () => 1) },
+  { call: 'ctx.fanOut without inputs', run: (ctx) => ctx.fanOut('child', 1 as never) },
+  { call: 'ctx.call of no remote step', run: (ctx) => ctx.call(undefined as never, 1) },
+  { call: 'ctx.await(7)', run: (ctx) => ctx.await(7 as never) },
+  { call: 'ctx.attach(7)', run: (ctx) => ctx.attach(7 as never, 'text') },
+  { call: 'ctx.log(7)', run: async (ctx) => ctx.log(7 as never) },
+  { call: 'ctx.progress of a function', run: async (ctx) => ctx.progress(() => 1) },
+];
 
 export const BUGS: readonly Behaviour[] = [
   ...LEFT.map(({ what, left: expected, run, isBug }) => ({
@@ -91,6 +153,24 @@ export const BUGS: readonly Behaviour[] = [
     async run(stage: Stage) {
       const { left } = await leftBy(stage, run, isBug);
       assert.equal(left, expected);
+    },
+  })),
+  ...INVALID.map(({ call, run }) => ({
+    name: `X-47: the invalid ${call} blocks the execution and undoes nothing`,
+    async run(stage: Stage) {
+      const done: string[] = [];
+      const { holdfast, id, left } = await leftBy(stage, async (ctx) => {
+        await ctx.step('charge', () => done.push('charge'), {
+          compensate: () => done.push('refund'),
+        });
+        await run(ctx);
+      });
+      assert.equal(left, 'blocked');
+      const { body = '{}' } = (await holdfast.history(id)).at(-1) ?? {};
+      const { why, failure } = JSON.parse(body) as { why: string; failure: { code: string } };
+      assert.match(why, /^The code threw outside a step, .*resume/);
+      assert.equal(failure.code, 'invalid-input');
+      assert.deepEqual(done, ['charge']);
     },
   })),
   {

@@ -241,9 +241,13 @@ export const CODE: readonly Behaviour[] = [
       await stage.worker(holdfast, [careless]);
       for (const [nth, [, , message]] of wrong.entries()) {
         const handle = await holdfast.submit(careless, nth);
-        await assert.rejects(handle.result(), { name: 'ExecutionFailed', message });
-        const kinds = (await holdfast.history(handle.id)).map(({ kind }) => kind);
-        assert.deepEqual(kinds, ['submitted', 'claimed', 'failed']);
+        await stage.until(holdfast, handle.id, ({ holds }) => holds.includes('blocked'));
+        const events = await holdfast.history(handle.id);
+        assert.deepEqual(
+          events.map(({ kind }) => kind),
+          ['submitted', 'claimed', 'blocked'],
+        );
+        assert.match(JSON.parse(events.at(-1)?.body ?? '{}').why, message);
       }
     },
   },

@@ -180,8 +180,14 @@ async function begin(ctx: RunContext, run: Run, args: Beginning): Promise<Spawne
   // Call numbers restart after a checkpoint. The era keeps apart children of equal keys.
   const { era } = run.ledger;
   const scope = (era === 0 ? key : `${era}/${key}`) as CallKey;
-  const spawning = await spawningOf(run, key, { target, inputs, placing });
-  await checkInputs(run, spawning);
+  // Templates and schemas check data, so their refusals are failures, not bugs (X-47).
+  const spawning = await guarded(spawningOf(run, key, { target, inputs, placing }));
+  // Check before the call begins: an input that can never be spawned makes no call, so a replay
+  // does not expect one.
+  await guarded(validateInputs(spawning));
+  for (const input of spawning.inputs) {
+    run.config.payloads.check(`The input of "${spawning.pipeline}"`, input);
+  }
   const plan = {
     key,
     name,
@@ -254,17 +260,11 @@ async function pinned(run: Run, key: CallKey, ref: TemplateRef): Promise<Templat
   return version === undefined ? ref : { ...ref, version };
 }
 
-/**
- * Checks before the call begins: an input that can never be spawned makes no call, so a replay does
- * not expect one.
- */
-async function checkInputs(run: Run, { pipeline, schema, inputs }: Spawning): Promise<void> {
+async function validateInputs({ pipeline, schema, inputs }: Spawning): Promise<void> {
+  if (schema === undefined) return;
   for (const input of inputs) {
-    if (schema !== undefined) {
-      const checked = validated(`The input of "${pipeline}"`, schema, input);
-      if (checked instanceof Promise) await checked;
-    }
-    run.config.payloads.check(`The input of "${pipeline}"`, input);
+    const checked = validated(`The input of "${pipeline}"`, schema, input);
+    if (checked instanceof Promise) await checked;
   }
 }
 
