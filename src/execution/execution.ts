@@ -78,6 +78,11 @@ export function isTerminal(status: Status): status is TerminalStatus {
   return TERMINAL.has(status);
 }
 
+/** False if a plain re-drive is refused: no step is left to run, or the steps were undone. */
+export function isRedrivable(status: Status): boolean {
+  return status !== 'completed' && status !== 'compensated';
+}
+
 /** A priority class. `interactive` goes first; `batch` is never starved. */
 export type Lane = 'interactive' | 'batch';
 

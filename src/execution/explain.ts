@@ -121,8 +121,10 @@ function ended(facts: ExplainFacts): Explanation {
   }
   const sentence = `${sentenceCase(status)}${when}${why === undefined ? '.' : `: ${why}`}`;
   if (status !== 'failed' && status !== 'quarantined') return { code: 'ended', sentence };
-  const retry =
-    status === 'quarantined' && execution.compensating ? 'retry the compensation' : 're-drive';
+  const isCompensationOpen = status === 'quarantined' && execution.compensating;
+  const retry = isCompensationOpen
+    ? `retry the compensation: holdfast redrive ${execution.id} --mode compensate`
+    : 're-drive';
   return { code: 'ended', sentence, advice: `Fix the cause, then ${retry}.` };
 }
 

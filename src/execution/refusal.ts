@@ -4,7 +4,7 @@ import type { AwaitStatus } from '../features/awaits/model.ts';
 import { type Fence, formatFence } from '../lease/fence.ts';
 import { unreachable } from '../support/assert.ts';
 import { formatInstant, type Instant } from '../support/clock.ts';
-import type { Status } from './execution.ts';
+import { isRedrivable, type Status } from './execution.ts';
 import type { ExecutionId, InteractionId, PipelineName } from './names.ts';
 
 /**
@@ -220,7 +220,7 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
     case 'release-retired':
       return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is retired. Nothing was written. Register the build under another name.`;
     case 'already-ended':
-      return `Execution ${refusal.id} has ended (${refusal.status}) and cannot change. Nothing was written. To run it again, re-drive it: holdfast redrive ${refusal.id}.`;
+      return `Execution ${refusal.id} has ended (${refusal.status}) and cannot change. Nothing was written. To run it again, ${isRedrivable(refusal.status) ? `re-drive it: holdfast redrive ${refusal.id}` : 'submit the work again'}.`;
     case 'deadline-passed':
       return `The deadline of execution ${refusal.id} passed at ${formatInstant(refusal.at)}, so it reads no more signals. Nothing was written. Re-drive it when it has failed.`;
     case 'session-not-live':

@@ -15,7 +15,7 @@
 //          retired release.
 
 import { createHash } from 'node:crypto';
-import type { Status } from '../../execution/execution.ts';
+import { isRedrivable, type Status } from '../../execution/execution.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import { describeExecutionRefusal, type NoSuchRelease } from '../../execution/refusal.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
@@ -343,7 +343,7 @@ export function describeReleaseRefusal(refusal: ReleaseRefusal | RepinRefusal): 
     case 'execution-unknown':
       return `Execution ${refusal.id} is not known in this project. Nothing was changed. Check the id and the project.`;
     case 'already-ended':
-      return `Execution ${refusal.id} has ended (${refusal.status}) and cannot change. Nothing was changed. To continue it with another release, re-drive it.`;
+      return `Execution ${refusal.id} has ended (${refusal.status}) and cannot change. Nothing was changed. To run it with another release, ${isRedrivable(refusal.status) ? 're-drive it' : 'submit the work again'}.`;
     case 'repin-while-running':
       return `Execution ${refusal.id} is running. Nothing was changed. Pause it, or wait until its worker lets it go, then repin it.`;
     case 'pinned-elsewhere':

@@ -149,21 +149,23 @@ const GIVEN: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>([
   'checkpointed',
 ]);
 
-/** `from`: the name or the key of the call to begin with. Default: the one that failed. */
+interface RedriveOptions {
+  /** The ended execution, for messages. */
+  readonly id: ExecutionId;
+  readonly mode: RedriveMode;
+  /** The name or the key of the call to begin with. Default: the one that failed. */
+  readonly from?: string;
+}
+
 export function planRedrive(
   history: readonly HistoryEvent[],
-  { mode, from }: { readonly mode: RedriveMode; readonly from?: string },
+  { id, mode, from }: RedriveOptions,
 ): RedrivePlan {
   const events = readAll(history);
   if (mode === 'compensate') return planUndoing(events);
   const turn = events.findIndex(({ event }) => event.kind === 'compensating');
   const isUndone = events.slice(turn).some(({ body }) => body.key?.startsWith('undo:') === true);
-  if (turn >= 0 && isUndone) {
-    return {
-      kind: 'impossible',
-      why: 'Its steps were undone, so it cannot continue from them. Submit the work again, or re-drive in mode "compensate" if the compensation did not finish.',
-    };
-  }
+  if (turn >= 0 && isUndone) return { kind: 'impossible', why: whyNotForward(events, id) };
   const given = events.filter(({ event }) => GIVEN.has(event.kind));
   const start = from === undefined ? startOf(events, given) : namedStart(given, from);
   if (from !== undefined && start < 0) {
@@ -183,6 +185,14 @@ export function planRedrive(
   const compensable = kept.some(({ body }) => body.saga === true);
   const reused = kept.length;
   return { kind: 'plan', events: kept.map(({ event }) => again(event)), reused, compensable };
+}
+
+/** For an execution whose compensation began. */
+function whyNotForward(events: readonly Read[], id: ExecutionId): string {
+  const isOpen = events.at(-1)?.event.kind === 'quarantined';
+  return isOpen
+    ? `Its compensation began and did not finish, so its steps cannot continue. Retry the compensation: holdfast redrive ${id} --mode compensate.`
+    : 'Its steps were undone, so it cannot continue from them. Submit the work again.';
 }
 
 /** The point of failure: the call that the failure names, or an await without an answer. */

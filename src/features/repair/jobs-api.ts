@@ -326,7 +326,7 @@ function redriveOf(
     const why = `Its history has more than ${CHARS_MAX} characters. Submit the work again instead.`;
     throw new RedriveImpossible(id, why);
   }
-  const plan = planRedrive(history, { mode, ...present({ from }) });
+  const plan = planRedrive(history, { id, mode, ...present({ from }) });
   if (plan.kind === 'impossible') throw new RedriveImpossible(id, plan.why);
   return {
     of: id,

@@ -91,7 +91,7 @@ export const EXECUTION_CODES = entries({
     status: 409,
     when: 'You tried to cancel, pause, resume, signal or repin an execution that has ended.',
     state: NOT_WRITTEN,
-    fix: 'To run it again, re-drive it: `holdfast redrive <id>`.',
+    fix: 'To run it again, re-drive it: `holdfast redrive <id>`. If it completed or was compensated, submit the work again.',
     retry: 'no',
     fixedBy: ['caller'],
   },

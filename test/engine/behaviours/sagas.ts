@@ -164,9 +164,21 @@ export const SAGAS: readonly Behaviour[] = [
       const letter = await holdfast.repair.deadLetter(handle.id);
       assert.equal(letter?.step, 'undo:step:c#1');
       assert.equal(letter?.attempts, 2);
+      const command = `holdfast redrive ${handle.id} --mode compensate`;
+      assert.equal(
+        (await holdfast.explain(handle.id))?.advice,
+        `Fix the cause, then retry the compensation: ${command}.`,
+      );
+      await assert.rejects(holdfast.repair.redrive(handle.id), (fault: Error) =>
+        fault.message.endsWith(`Retry the compensation: ${command}.`),
+      );
       isBroken = false;
       const again = await holdfast.repair.redrive(handle.id, { mode: 'compensate', actor: 'olga' });
       await assert.rejects(holdfast.result(again.id), { status: 'compensated' });
+      await assert.rejects(holdfast.repair.redrive(again.id), {
+        message:
+          /Its steps were undone, so it cannot continue from them\. Submit the work again\.$/,
+      });
       assert.deepEqual(log, ['undo c', 'undo b', 'undo a']);
       assert.equal((await holdfast.repair.deadLetter(handle.id))?.redrivenBy, again.id);
     },
