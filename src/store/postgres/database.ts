@@ -263,7 +263,14 @@ function isNeverSent(message: string): boolean {
 function notSent(cause: unknown): StoreUnavailable {
   const what = cause instanceof Error ? cause.message : String(cause);
   const { code } = cause as { readonly code?: unknown };
-  if (typeof code === 'string' && /^(28|3D)/.test(code)) {
+  if (code === '3D000') {
+    const name = /"([\w.-]+)"/.exec(what)?.[1] ?? '<name>';
+    return new StoreUnavailable(
+      `PostgreSQL does not have the database (${what}). Nothing was changed. Create it (createdb ${name}), or change the database in the URL.`,
+      { cause },
+    );
+  }
+  if (typeof code === 'string' && code.startsWith('28')) {
     return new StoreUnavailable(
       `PostgreSQL refused the login (${what}). Nothing was changed. Check the role, the password and the database in the URL.`,
       { cause },
