@@ -125,7 +125,7 @@ export function projectFiles(project: NewProject): Readonly<Record<string, strin
   return {
     'package.json': `${JSON.stringify(manifestOf(project), undefined, 2)}\n`,
     'tsconfig.json': `${JSON.stringify(TYPES, undefined, 2)}\n`,
-    '.gitignore': 'node_modules\n.holdfast\n',
+    '.gitignore': 'node_modules\n.holdfast\nholdfast.db*\n',
     'order.ts': ORDER,
     'order.test.ts': ORDER_TEST,
     'worker.ts': WORKER,
@@ -224,6 +224,9 @@ worker = await openWorker({
   url: process.env['HOLDFAST_URL'] ?? 'http://127.0.0.1:7433',
   ...(process.env['HOLDFAST_KEY'] && { key: process.env['HOLDFAST_KEY'] }),
   pipelines: [order],
+}).catch((error: Error) => {
+  console.error(error.message);
+  process.exit(1);
 });
 console.log('waiting for orders; Ctrl-C stops it');
 `;
