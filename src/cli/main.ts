@@ -7,13 +7,13 @@ import { CallRefused } from '../client/client.ts';
 import type { Code } from '../support/codes/catalogue.ts';
 import { Fault } from '../support/fault.ts';
 import { withoutSecrets } from '../support/hidden-options.ts';
+import { nearestName } from '../support/options.ts';
 import {
   type CommandEntry,
   type ExitCode,
   parseTyped,
   type Typed,
   UsageProblem,
-  unknown,
 } from './command.ts';
 import { COMMAND_GROUPS, COMMANDS } from './commands.ts';
 import { helpFor, helpText } from './help.ts';
@@ -22,7 +22,10 @@ import { print, printLine, printProblem } from './screen.ts';
 function commandNamed(name: string): CommandEntry {
   const found = COMMANDS.find((command) => command.name === name);
   if (found !== undefined) return found;
-  throw unknown('command', name, [...COMMANDS.map((command) => command.name), 'help', 'version']);
+  const known = [...COMMANDS.map((command) => command.name), 'help', 'version'];
+  const nearest = nearestName(name, known);
+  const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
+  throw new UsageProblem(`There is no command "${name}".${hint} List all: holdfast --help.`);
 }
 
 async function main(words: readonly string[]): Promise<ExitCode> {

@@ -48,7 +48,8 @@ test('help lists the commands; help for a command lists its flags', async () => 
 
 test('a misspelt command or flag exits with 2 and suggests the right one on stderr', async () => {
   const slips: readonly (readonly [readonly string[], RegExp])[] = [
-    [['lsit'], /no command "lsit". Did you mean "list"\?/],
+    [['lsit'], /no command "lsit". Did you mean "list"\? List all: holdfast --help\. \[/],
+    [['xylophone'], /^There is no command "xylophone"\. List all: holdfast --help\. \[/],
     [['advice'], /no command "advice". Did you mean "advise"\?/],
     [['advise', fleet, '--jsno'], /no flag "--jsno". Did you mean "--json"\?/],
     [['advise', fleet, '--preset', 'mony'], /no preset "mony". Did you mean "money"\?/],
