@@ -45,7 +45,7 @@ export function addDocs(app: FastifyInstance): void {
       throw fault;
     });
     const { '*': path = '' } = request.params as { readonly '*'?: string };
-    const name = path === '' || path.endsWith('/') ? `${path}index.html` : path;
+    const name = fileNameOf(path);
     const bytes = fileIn(site, name);
     if (bytes === undefined) {
       throw new ProblemReply(
@@ -58,6 +58,12 @@ export function addDocs(app: FastifyInstance): void {
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     return reply.type(TYPES[extname(name)] ?? 'application/octet-stream').send(bytes);
   });
+}
+
+/** Pages may be requested without their extension. */
+function fileNameOf(path: string): string {
+  if (path === '' || path.endsWith('/')) return `${path}index.html`;
+  return extname(path) === '' ? `${path}.html` : path;
 }
 
 /** Undefined in a checkout where the site was not built. */

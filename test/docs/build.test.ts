@@ -33,6 +33,9 @@ test('the site builds, offline, and a coordinator serves it', { timeout: 300_000
   assert.equal(again.status, 304);
   assert.equal((await fetch(`${server.url}/docs`)).url, `${server.url}/docs/`);
   assert.match(await (await fetch(`${server.url}/docs/llms.txt`)).text(), /^# Holdfast\n/);
+  const short = await fetch(`${server.url}/docs/start/five-minutes`);
+  assert.equal(short.status, 200);
+  assert.match(short.headers.get('content-type') ?? '', /text\/html/);
   const absent = await fetch(`${server.url}/docs/nope.html`);
   assert.equal(absent.status, 404);
   assert.equal(((await absent.json()) as { code: string }).code, 'not-found');
