@@ -10,10 +10,11 @@ import { Holdfast } from '../engine/holdfast.ts';
 import type { Worker } from '../engine/worker/worker-options.ts';
 import { lineObserver } from '../execution/report.ts';
 import { pipelinesIn } from '../features/releases/contract-api.ts';
-import { faultLogOf, type ServerLog } from '../server/server-options.ts';
+import { faultLogOf } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { thrownText } from '../support/options.ts';
 import { UsageProblem } from './command.ts';
+import type { CliLog } from './log.ts';
 import type { Beside } from './run-server.ts';
 
 const ACTOR = 'dev';
@@ -24,11 +25,11 @@ const CODE = /\.([cm]?[jt]sx?|json)$/;
 
 export function runModule(
   module: string,
-): (store: CoordinatorStore, log: ServerLog) => Promise<Beside> {
+): (store: CoordinatorStore, log: CliLog) => Promise<Beside> {
   return async (store, log) => {
     const running = new Running(
       resolve(module),
-      new Holdfast({ store, observer: lineObserver((line) => log.info(line)) }),
+      new Holdfast({ store, observer: lineObserver((level, line) => log[level](line)) }),
       log,
     );
     await running.start();
@@ -40,7 +41,7 @@ class Running implements Beside {
   readonly #file: string;
   readonly #module: FreshModule;
   readonly #holdfast: Holdfast;
-  readonly #log: ServerLog;
+  readonly #log: CliLog;
   readonly #watchers: Map<string, FSWatcher> = new Map();
   #worker: Worker | undefined;
   /** The source that runs now. */
@@ -49,7 +50,7 @@ class Running implements Beside {
   #failure: string | undefined;
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(file: string, holdfast: Holdfast, log: ServerLog) {
+  constructor(file: string, holdfast: Holdfast, log: CliLog) {
     this.#file = file;
     this.#module = new FreshModule(file);
     this.#holdfast = holdfast;

@@ -7,11 +7,19 @@ import { formatInstant, systemClock, toInstant } from '../support/clock.ts';
 import { withoutSecrets } from '../support/hidden-options.ts';
 import { plain, print, table } from './screen.ts';
 
-const ABOUT_LEVEL: Readonly<Record<Config['log']['level'], number>> = { info: 0, error: 1, off: 2 };
+const ABOUT_LEVEL: Readonly<Record<Config['log']['level'], number>> = {
+  ...{ info: 0, warn: 1, error: 2, off: 3 },
+};
 
-export function logOf({ level, format }: Config['log']): ServerLog {
+/** The log of a coordinator that runs pipelines beside it, as `holdfast dev` does. */
+export interface CliLog extends ServerLog {
+  /** Called for a problem of an execution, such as a failed attempt. */
+  warn(message: string, about?: object): void;
+}
+
+export function logOf({ level, format }: Config['log']): CliLog {
   const isText = format === 'text' || (format === 'auto' && process.stdout.isTTY === true);
-  const write = (at: 'info' | 'error', message: string, about: object): void => {
+  const write = (at: 'info' | 'warn' | 'error', message: string, about: object): void => {
     if (ABOUT_LEVEL[at] < ABOUT_LEVEL[level]) return;
     const time = formatInstant(toInstant(systemClock.wallMs()));
     const entry = { time, level: at, message, ...about };
@@ -19,6 +27,7 @@ export function logOf({ level, format }: Config['log']): ServerLog {
   };
   return {
     info: (message, about = {}) => write('info', message, about),
+    warn: (message, about = {}) => write('warn', message, about),
     fault: (message, error, about = {}) =>
       write('error', message, { ...about, error: described(error) }),
   };
@@ -47,7 +56,7 @@ function asText({ time, level, message, ...about }: Record<string, unknown>): st
     `  ${name}`,
     typeof value === 'string' ? plain(value) : JSON.stringify(value),
   ]);
-  const head = `${time}${level === 'error' ? ' ERROR' : ''} ${message}`;
+  const head = `${time}${level === 'info' ? '' : ` ${String(level).toUpperCase()}`} ${message}`;
   return rows.length === 0 ? head : `${head}\n${table(rows)}`;
 }
 

@@ -9,12 +9,12 @@ import { linksOf, pushOf, sqsOf } from '../server/configured-transports.ts';
 import { siteFile } from '../server/docs-files.ts';
 import { isLoopback } from '../server/gate.ts';
 import { openServer, type Server } from '../server/serve.ts';
-import type { ServerLog, ServerOptions } from '../server/server-options.ts';
+import type { ServerOptions } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import { stopRequested } from '../support/stop-requested.ts';
 import type { ExitCode } from './command.ts';
-import { logOf } from './log.ts';
+import { type CliLog, logOf } from './log.ts';
 import { printProblem } from './screen.ts';
 import { startFindings } from './start-findings.ts';
 
@@ -25,7 +25,7 @@ export interface Beside {
 export interface RunOptions {
   readonly config: Config;
   /** Runs beside it, on the same store. */
-  readonly beside?: (store: CoordinatorStore, log: ServerLog, url: string) => Promise<Beside>;
+  readonly beside?: (store: CoordinatorStore, log: CliLog, url: string) => Promise<Beside>;
   readonly demo?: NonNullable<ServerOptions['demo']>;
   /** True: serve the documentation too. */
   readonly docs?: boolean;
@@ -101,7 +101,7 @@ async function stopRequestedOnce(over: AbortSignal): Promise<string> {
 interface Announced {
   readonly server: Server;
   readonly store: CoordinatorStore;
-  readonly log: ServerLog;
+  readonly log: CliLog;
   readonly docs: boolean;
 }
 

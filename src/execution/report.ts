@@ -154,12 +154,17 @@ export function logLine(report: ExecutionReport): string | undefined {
   return lineAbout(report, data === undefined ? message : `${message} ${dataText(data)}`);
 }
 
+/** The level of a line: `warn` for a problem, `info` for a line of `ctx.log`. */
+export type LineLevel = 'info' | 'warn';
+
 /** Writes a line for each problem, and for each line of `ctx.log`. */
-export function lineObserver(write: (line: string) => void): ExecutionObserver {
+export function lineObserver(write: (level: LineLevel, line: string) => void): ExecutionObserver {
   return {
     report(report) {
-      const line = problemLine(report) ?? logLine(report);
-      if (line !== undefined) write(line);
+      const problem = problemLine(report);
+      if (problem !== undefined) return write('warn', problem);
+      const logged = logLine(report);
+      if (logged !== undefined) write('info', logged);
     },
   };
 }

@@ -243,7 +243,7 @@ export const configSchema = closed({
     withoutArchive: isOn(false, 'Delete executions without archiving them'),
   }),
   log: closed({
-    level: Type.Enum(['info', 'error', 'off'], {
+    level: Type.Enum(['info', 'warn', 'error', 'off'], {
       default: 'info',
       description: 'Lowest level to log',
     }),

@@ -141,12 +141,12 @@ test('dev logs one line for each failed attempt, each bad end and each log line'
   assert.equal(failure?.location, 'pipelines.ts:4');
   await dev.prints(/: failed: TypeError/);
   const problem = "TypeError: Cannot read properties of undefined (reading 'foo') (pipelines.ts:4)";
-  for (const text of [
-    'hello {\\"n\\":1}',
-    `step \\"look\\" failed, attempt 1: ${problem}`,
-    `failed: ${problem}`,
+  for (const [level, text] of [
+    ['info', 'hello {\\"n\\":1}'],
+    ['warn', `step \\"look\\" failed, attempt 1: ${problem}`],
+    ['warn', `failed: ${problem}`],
   ]) {
-    assert.ok(dev.out.includes(`"level":"info","message":"greet ${id}: ${text}"}`), dev.out);
+    assert.ok(dev.out.includes(`"level":"${level}","message":"greet ${id}: ${text}"}`), dev.out);
   }
   const doctor = await holdfast(['doctor', '--url', await dev.url()], { cwd: folder });
   assert.match(doctor.out, /ok +coordinator +http:\S+ responds; its store is sqlite/);

@@ -2,7 +2,7 @@
 
 import type { DemoMessage, Scene } from '../../protocol/messages/coordinator.ts';
 import type { Config } from '../../server/config.ts';
-import type { ServerLog } from '../../server/server-options.ts';
+import type { CliLog } from '../log.ts';
 import { URL_DEFAULT } from '../remote/connection.ts';
 import type { RunOptions } from '../run-server.ts';
 import { Crew } from './crew.ts';
@@ -26,7 +26,7 @@ export function demoIn(config: Config): Pick<RunOptions, 'beside' | 'demo'> {
 
 async function startDemo(
   crew: Crew,
-  { config, log, url }: { readonly config: Config; readonly log: ServerLog; readonly url: string },
+  { config, log, url }: { readonly config: Config; readonly log: CliLog; readonly url: string },
 ): Promise<void> {
   await crew.start({ store: config.store, postgres: config.postgres });
   // Idempotent by its key: only the first start submits the order.

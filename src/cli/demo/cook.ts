@@ -76,7 +76,7 @@ const { store: place, postgres } = JSON.parse(kitchen) as Kitchen;
 const store = await openStore(place, postgres);
 const holdfast = new Holdfast({
   store,
-  observer: lineObserver((line) => send({ kind: 'reports', line })),
+  observer: lineObserver((level, line) => send({ kind: 'reports', level, line })),
 });
 const pipelines = [restaurantOrder(outside)];
 const worker = await holdfast.worker({ pipelines, owner: name, ttlMs: TTL_MS, pollMs: 250 });

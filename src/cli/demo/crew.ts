@@ -7,17 +7,19 @@ import { fileURLToPath } from 'node:url';
 import type { PostgresSettings } from '../../embedded/open-store.ts';
 import { Holdfast } from '../../engine/holdfast.ts';
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
+import type { LineLevel } from '../../execution/report.ts';
 import { formatFence } from '../../lease/fence.ts';
 import type { DemoMessage, Scene } from '../../protocol/messages/coordinator.ts';
-import { faultLogOf, type ServerLog } from '../../server/server-options.ts';
+import { faultLogOf } from '../../server/server-options.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant, systemClock, toInstant } from '../../support/clock.ts';
 import { systemTimers } from '../../support/timer.ts';
+import type { CliLog } from '../log.ts';
 import { PIPELINE } from './restaurant.ts';
 
 export type FromCook =
   | { readonly kind: 'ready'; readonly session: string }
-  | { readonly kind: 'reports'; readonly line: string }
+  | { readonly kind: 'reports'; readonly level: LineLevel; readonly line: string }
   | { readonly kind: 'cooks'; readonly execution: string }
   | { readonly kind: 'did'; readonly execution: string; readonly what: string }
   | {
@@ -56,7 +58,7 @@ const PLAYS: Readonly<Record<Scene, (crew: Crew) => Promise<void>>> = {
 
 export class Crew {
   readonly holdfast: Holdfast;
-  readonly #log: ServerLog;
+  readonly #log: CliLog;
   readonly #cooks: Cook[] = [];
   readonly #story: DemoMessage['story'][number][] = [];
   /** Guests whose next payment fails, and whose first refund fails. */
@@ -67,7 +69,7 @@ export class Crew {
   #isStopped = false;
   #toFreeze: string | undefined;
 
-  constructor(store: CoordinatorStore, log: ServerLog) {
+  constructor(store: CoordinatorStore, log: CliLog) {
     this.holdfast = new Holdfast({ store });
     this.#log = log;
   }
@@ -170,7 +172,7 @@ export class Crew {
     child.once('exit', (code) => ready.reject(new Error(`${name} ended with ${code}.`)));
     child.on('message', (message: FromCook) => {
       if (message.kind === 'ready') ready.resolve(message.session);
-      else if (message.kind === 'reports') this.#log.info(message.line);
+      else if (message.kind === 'reports') this.#log[message.level](message.line);
       else if (message.kind === 'cooks') {
         const cook = this.#cooks.find((each) => each.child === child);
         if (cook !== undefined && message.execution === this.#toFreeze) this.#freeze(cook);
