@@ -53,6 +53,8 @@ const LARGE_BYTES = 15 * 1024 * 1024;
 /** A body of 8 MiB that takes long to parse. */
 const LARGE_SUBMIT = `{"pipeline":"hostile","input":[${'1,'.repeat(4 * 1024 * 1024)}1]}`;
 const DEAD_LETTERS = 3_000;
+const JOBS = 20;
+const CANCELLED = 30_000;
 const GRPC_STREAMS = 8;
 const GRPC_AHEAD = 128;
 const UNKNOWN = randomUUID();
@@ -167,6 +169,18 @@ async function floodGrpc({ access }: Tenant): Promise<void> {
     for (let nth = 0; nth < GRPC_AHEAD; nth += 1) call.write(wire);
     return call;
   });
+}
+
+/** Submits executions that no worker runs, and starts jobs that cancel all of them. */
+async function cancelMany(tenant: Caller): Promise<void> {
+  for (let sent = 0; sent < CANCELLED; sent += 250) {
+    await Promise.all(Array.from({ length: 250 }, () => submit(tenant)));
+  }
+  const job = JSON.stringify({ reason: 'x', filter: {} });
+  for (let nth = 0; nth < JOBS; nth += 1) {
+    const { status, body } = await tenant.call('POST', '/v1/jobs/cancel', job);
+    if (status !== 202) throw new Error(`Starting a job returned ${status}: ${body}`);
+  }
 }
 
 async function putLarge(tenant: Caller): Promise<void> {
@@ -305,4 +319,5 @@ export const ATTACKS: readonly Attack[] = [
     begin: failMany,
     operation: (tenant) => tenant.call('GET', '/v1/dead-letters/groups'),
   },
+  { name: 'bulk jobs', inFlight: 0, begin: cancelMany },
 ];

@@ -6,9 +6,10 @@ import { DEFAULT_PROJECT, type ProjectName } from '../execution/names.ts';
 import type { ExecutionObserver } from '../execution/report.ts';
 import { newKey, ROLES, writeKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
+import type { JobLimits } from '../features/repair/job-limits-api.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
 import { HistorySizes } from '../protocol/rest/history-sizes.ts';
-import type { Coordinator } from '../protocol/rest/route.ts';
+import { type Coordinator, projectShare } from '../protocol/rest/route.ts';
 import { FairWakeups, WaitingHints } from '../protocol/rest/wakeups.ts';
 import type { Depth } from '../store/contract/census-store.ts';
 import { systemClock } from '../support/clock.ts';
@@ -32,6 +33,19 @@ const DEPTH_MAX = 10_000;
 const CLAIMS_MAX = 2;
 /** Requests of one project that may begin in one turn of the event loop. */
 const SHARES = { alone: 64, beside: 8 } as const;
+
+/** The most items of one project's bulk jobs in progress; each is a transaction of its own. */
+const JOB_LANES = 2;
+
+/** Bulk jobs take the shares of their project, as its requests do. */
+export function jobLimitsOf(shares: FairShares): JobLimits {
+  const turns = new Turns(1);
+  return {
+    lanes: JOB_LANES,
+    page: (project, work) => turns.take(project, work),
+    begin: (project, weight) => shares.begin(projectShare(project), weight),
+  };
+}
 
 export interface OpenedCoordinator {
   readonly coordinator: Coordinator;

@@ -10,6 +10,7 @@ import {
 } from '../../features/awaits/answering-api.ts';
 import { isReplayName, replayPipelines } from '../../features/releases/preflight-api.ts';
 import { repinJobPipeline } from '../../features/releases/repin-api.ts';
+import { NO_JOB_LIMITS } from '../../features/repair/job-limits-api.ts';
 import { jobPipeline } from '../../features/repair/jobs-api.ts';
 import { hasStore, type WorkerConfig } from '../config.ts';
 import type { AnyPipeline } from '../pipeline.ts';
@@ -26,7 +27,10 @@ export interface OwnWorkerSettings extends WorkerSettings {
 export function withOwn(config: WorkerConfig, settings: WorkerSettings): OwnWorkerSettings {
   const given = settings.pipelines;
   const relays = relayPipelines(given.values(), (check) => checkedAnswer(config, check));
-  const jobs = hasStore(config) ? [jobPipeline(config), repinJobPipeline(config)] : [];
+  const { jobLimits = NO_JOB_LIMITS } = settings;
+  const jobs = hasStore(config)
+    ? [jobPipeline(config, jobLimits), repinJobPipeline(config, jobLimits)]
+    : [];
   const replays = replayPipelines(config, settings);
   const own = [...relays, ...jobs, ...replays].map((each) => [each.name, each] as const);
   return { ...settings, pipelines: new Map([...given, ...own]), given };

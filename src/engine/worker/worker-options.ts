@@ -1,9 +1,10 @@
 import { hostname } from 'node:os';
 import type { PipelineName } from '../../execution/names.ts';
 import { parseReleaseName } from '../../execution/route.ts';
+import type { JobLimits } from '../../features/repair/job-limits-api.ts';
 import { parseOwner, type SessionId } from '../../lease/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { boundedText, integerOption, readOptions } from '../../support/options.ts';
+import { boundedText, integerOption, present, readOptions } from '../../support/options.ts';
 import { type AnyPipeline, type Pipelines, pipelinesByName } from '../pipeline.ts';
 
 /** Options of a worker. */
@@ -54,6 +55,7 @@ export interface WorkerSettings extends Required<Pick<WorkerOptions, Defaulted>>
   readonly ttlMs: number | undefined;
   readonly release: WorkerRelease | undefined;
   readonly probeMs: number | undefined;
+  readonly jobLimits?: JobLimits;
 }
 
 const NAMES: readonly (keyof WorkerOptions)[] = [
@@ -72,7 +74,10 @@ const NAMES: readonly (keyof WorkerOptions)[] = [
 const TTL_MS_MAX = 366 * 86_400_000;
 
 /** Options of a worker without pipelines. */
-export type MaintenanceOptions = Omit<WorkerOptions, 'pipelines' | 'release'>;
+export interface MaintenanceOptions extends Omit<WorkerOptions, 'pipelines' | 'release'> {
+  /** Limits the bulk jobs of each project. By default there are no limits. */
+  readonly jobLimits?: JobLimits;
+}
 
 export function resolveWorkerOptions(given: WorkerOptions): WorkerSettings {
   const options = readOptions('worker', given, NAMES);
@@ -88,8 +93,14 @@ const MAINTENANCE_CLAIM_EVERY_MS = 100;
 
 export function resolveMaintenanceOptions(given: MaintenanceOptions): WorkerSettings {
   const names = NAMES.filter((name) => name !== 'pipelines' && name !== 'release');
-  const rest = resolveRest(readOptions('maintain', given, names));
-  return { pipelines: new Map(), claimEveryMs: MAINTENANCE_CLAIM_EVERY_MS, ...rest };
+  const options = readOptions('maintain', given, [...names, 'jobLimits']);
+  const { jobLimits } = options;
+  return {
+    pipelines: new Map(),
+    claimEveryMs: MAINTENANCE_CLAIM_EVERY_MS,
+    ...resolveRest(options),
+    ...present({ jobLimits }),
+  };
 }
 
 function checkedRelease(given: WorkerRelease): WorkerRelease {

@@ -31,12 +31,21 @@ import {
 import { inLanes } from '../../support/turns.ts';
 import { checkedOperation, OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
 import {
+  beginIn,
+  inJobTurn,
+  type JobLimits,
+  type JobTurn,
+  LIST_WEIGHT,
+} from '../repair/job-limits-api.ts';
+import {
   type BulkOptions,
+  type JobConfig,
   type JobInput,
   type JobOutput,
   type Paced,
   type PageDone,
   pageByPage,
+  turnOf,
 } from '../repair/jobs-api.ts';
 import type { RepinRefusal } from './model.ts';
 import type { ExecutionRepinned, RepinExecution } from './port.ts';
@@ -204,6 +213,10 @@ interface Repinning {
   readonly input: RepinJobInput;
 }
 
+interface RepinTurn extends Repinning {
+  readonly turn: JobTurn;
+}
+
 /** As many as one worker replays at once. */
 const PAGE = 100;
 const SCANNED = 1_000;
@@ -211,7 +224,8 @@ const SCANNED = 1_000;
 const LANES = 16;
 
 /** Every worker with a store of its own runs it. */
-export function repinJobPipeline(config: EngineConfig): AnyPipeline {
+export function repinJobPipeline(engine: EngineConfig, limits: JobLimits): AnyPipeline {
+  const config = { ...engine, limits };
   return pipeline<RepinJobInput, JobOutput>({
     name: REPIN_PIPELINE,
     run: (ctx, input) =>
@@ -223,37 +237,39 @@ export function repinJobPipeline(config: EngineConfig): AnyPipeline {
 }
 
 async function repinPage(
-  config: EngineConfig,
+  config: JobConfig,
   ctx: Context,
   { input, before }: { readonly input: RepinJobInput; readonly before: ExecutionId | undefined },
 ): Promise<PageDone> {
   const repinning = { job: ctx.id, input };
-  const page = await ctx.step('look', () => nextTargets(config, repinning, before));
+  const page = await ctx.step('look', async ({ signal }) => {
+    const turn = await turnOf(config, ctx.id, signal);
+    return inJobTurn(turn, () => nextTargets(config, { ...repinning, turn }, before));
+  });
   const { targets, last } = page;
   const against = await againstThem(ctx, input, page);
-  const outcomes = await ctx.step('move', () => repinAll(config, repinning, { targets, against }));
+  const outcomes = await ctx.step('move', async ({ signal }) => {
+    const turn = await turnOf(config, ctx.id, signal);
+    return inJobTurn(turn, () => repinAll(config, { ...repinning, turn }, { targets, against }));
+  });
   return { outcomes, ...present({ last }) };
-}
-
-/** A job acts only on its own project, whatever its input names. */
-async function projectOfJob({ store }: EngineConfig, job: ExecutionId) {
-  return projectOf((await store.executions.read(job))?.project);
 }
 
 /** Newest first, so that later executions are not part of the job. */
 async function nextTargets(
   config: EngineConfig,
-  { job, input }: Repinning,
+  { job, input, turn }: RepinTurn,
   before: ExecutionId = job,
 ): Promise<TargetPage> {
   const { executions } = config.store;
-  const project = await projectOfJob(config, job);
+  const { project } = turn;
   const name = parsePipelineName(input.filter.pipeline);
   const release = await executions.release({ project, pipeline: name, name: input.to });
   const size = Math.min(PAGE, input.perSecond ?? PAGE);
   const about = standingOf(release);
   for (let below = before; ; ) {
     const query = { project, pipeline: name, status: OPEN, limit: SCANNED, before: below };
+    await beginIn(turn, LIST_WEIGHT);
     const page = await executions.list(query);
     const own = page.filter((each) => (each.release ?? null) === input.filter.release);
     const targets = own.slice(0, size).map(({ id, seq, status }) => ({ id, seq, status }));
@@ -301,13 +317,14 @@ function forAll(ids: readonly ExecutionId[], outcome: string): Against {
 
 async function repinAll(
   config: EngineConfig,
-  repinning: Repinning,
+  repinning: RepinTurn,
   { targets, against }: { readonly targets: readonly Target[]; readonly against: Against },
 ): Promise<readonly string[]> {
-  const project = await projectOfJob(config, repinning.job);
-  return inLanes(targets, LANES, (target) =>
-    repinOne(config, repinning, { target, why: against.get(target.id), project }),
-  );
+  const { project, limits } = repinning.turn;
+  return inLanes(targets, limits.lanes ?? LANES, async (target) => {
+    await beginIn(repinning.turn);
+    return repinOne(config, repinning, { target, why: against.get(target.id), project });
+  });
 }
 
 async function repinOne(

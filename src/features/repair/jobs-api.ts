@@ -19,9 +19,10 @@ import {
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import { boundedText, present, shown } from '../../support/options.ts';
 import { bodyChars, readWithin } from '../../support/page-size.ts';
-import { inLanes } from '../../support/turns.ts';
+import { inLanes, weightOfBytes } from '../../support/turns.ts';
 import type { Audited } from '../audit/model.ts';
 import { planRedrive, type RedriveMode } from './decide.ts';
+import { beginIn, inJobTurn, type JobLimits, type JobTurn, LIST_WEIGHT } from './job-limits-api.ts';
 import type { ListDeadLetters, Redrive, RedriveResult } from './port.ts';
 
 export const JOB_PIPELINE = 'holdfast.job';
@@ -85,30 +86,48 @@ export interface PageDone {
 }
 
 const PAGE = 200;
-const COUNTED = 5_000;
+const COUNTED = 1_000;
 /** Concurrent cancels; each is a transaction of its own. */
 const LANES = 16;
 
 /** Every worker with a store of its own runs it. */
-export function jobPipeline(config: EngineConfig): AnyPipeline {
+export function jobPipeline(config: EngineConfig, limits: JobLimits): AnyPipeline {
   return pipeline<JobInput, JobOutput>({
     name: JOB_PIPELINE,
-    run: (ctx, input) => runJob(config, ctx, input),
+    run: (ctx, input) => runJob({ ...config, limits }, ctx, input),
   }) as AnyPipeline;
 }
 
-function runJob(config: EngineConfig, ctx: Context, input: JobInput): Promise<JobOutput> {
+/** The configuration of a process that runs bulk jobs. */
+export interface JobConfig extends EngineConfig {
+  readonly limits: JobLimits;
+}
+
+function runJob(config: JobConfig, ctx: Context, input: JobInput): Promise<JobOutput> {
   const size = Math.min(PAGE, input.perSecond ?? PAGE);
   return pageByPage(config, ctx, {
     input,
     doPage: (before) =>
-      ctx.step('page', () => doPage(config, { job: ctx.id, input, size, before })),
+      ctx.step('page', async ({ signal }) => {
+        const turn = await turnOf(config, ctx.id, signal);
+        return doPage(config, { job: ctx.id, input, size, before, turn });
+      }),
   });
+}
+
+/** A job acts only on its own project, whatever its input names. */
+export async function turnOf(
+  { store, limits }: JobConfig,
+  job: ExecutionId,
+  signal: AbortSignal,
+): Promise<JobTurn> {
+  const project = projectOf((await store.executions.read(job))?.project);
+  return { project, limits, signal };
 }
 
 /** `doPage` continues below an id and returns its last one. */
 export async function pageByPage(
-  config: EngineConfig,
+  config: JobConfig,
   ctx: Context,
   {
     input,
@@ -127,7 +146,10 @@ export async function pageByPage(
       // Count the stored items, because a repeated page would count twice.
       return input.dryRun
         ? { seen: state.seen, outcomes: state.outcomes }
-        : ctx.step('count', () => countItems(config, ctx.id));
+        : ctx.step('count', async ({ signal }) => {
+            const turn = await turnOf(config, ctx.id, signal);
+            return inJobTurn(turn, () => countItems(config, ctx.id, turn));
+          });
     }
     // Sleep before the checkpoint: a worker that takes over restarts after the checkpoint and would
     // skip the sleep.
@@ -144,10 +166,15 @@ function added(state: JobState, { last, outcomes }: PageDone): JobState {
   return { seen: state.seen + outcomes.length, outcomes: counts, ...present({ before: last }) };
 }
 
-async function countItems(config: EngineConfig, job: ExecutionId): Promise<JobOutput> {
+async function countItems(
+  config: EngineConfig,
+  job: ExecutionId,
+  turn: JobTurn,
+): Promise<JobOutput> {
   const outcomes: Record<string, number> = {};
   let seen = 0;
   for (let after: ExecutionId | undefined; ; ) {
+    await beginIn(turn, LIST_WEIGHT);
     const query = { job, limit: COUNTED, ...(after === undefined ? {} : { after }) };
     const items = await config.store.executions.jobItems(query);
     for (const { outcome } of items) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
@@ -162,14 +189,14 @@ interface PageRequest {
   readonly input: JobInput;
   readonly size: number;
   readonly before: ExecutionId | undefined;
+  readonly turn: JobTurn;
 }
 
-async function doPage(config: EngineConfig, request: PageRequest): Promise<PageDone> {
-  const own = await config.store.executions.read(request.job);
-  const { input } = request;
-  // A job acts only on its own project, whatever its input names.
-  const filter = { ...input.filter, project: projectOf(own?.project) };
-  return doTargets(config, { ...request, input: { ...input, filter } as JobInput });
+function doPage(config: EngineConfig, request: PageRequest): Promise<PageDone> {
+  const { input, turn } = request;
+  const filter = { ...input.filter, project: turn.project };
+  const own = { ...request, input: { ...input, filter } as JobInput };
+  return inJobTurn(turn, () => doTargets(config, own));
 }
 
 async function doTargets(config: EngineConfig, request: PageRequest): Promise<PageDone> {
@@ -184,8 +211,9 @@ async function doTargets(config: EngineConfig, request: PageRequest): Promise<Pa
 /** Newest first, so that later executions are not part of the job. */
 async function targetsOf(
   config: EngineConfig,
-  { input, size, before, job }: PageRequest,
+  { input, size, before, job, turn }: PageRequest,
 ): Promise<readonly ExecutionId[]> {
+  await beginIn(turn, LIST_WEIGHT);
   const page = { limit: size, before: before ?? job };
   if (input.act === 'redrive') {
     const query = { ...filterOf(input.filter), ...page };
@@ -208,33 +236,49 @@ async function cancelAll(
   request: PageRequest,
   targets: readonly ExecutionId[],
 ): Promise<readonly string[]> {
-  const { job, input } = request;
+  const { job, input, turn } = request;
   if (input.dryRun) return targets.map(() => 'would-cancel');
   const project = projectOf(input.filter.project);
   const body = bodyOf(request);
-  return inLanes(targets, LANES, async (id) => {
+  return inLanes(targets, turn.limits.lanes ?? LANES, async (id) => {
+    await beginIn(turn);
     const result = await config.store.executions.cancel({ id, project, body, job });
     return result.kind === 'refused' ? result.why : result.kind;
   });
 }
 
-/** Stores that can write requests together do so. */
+/** Without a limit, all start at once, because some stores write requests together. */
 async function redriveAll(
   config: EngineConfig,
   request: PageRequest,
   targets: readonly ExecutionId[],
 ): Promise<readonly string[]> {
+  const { turn } = request;
+  const { lanes = targets.length } = turn.limits;
   const left = new Set(targets);
   const outcomes: string[] = [];
   for await (const some of endedOf(config, targets)) {
     for (const { old } of some) left.delete(old.id);
-    const items = some.map((ended) =>
+    // The size of the histories shows only after they are read.
+    await beginIn(turn, LIST_WEIGHT + weightOfBytes(charsOf(some)));
+    const items = await inLanes(some, lanes, (ended) =>
       redriveItem(config, request, { target: ended.old.id, ended }),
     );
-    outcomes.push(...(await Promise.all(items)));
+    outcomes.push(...items);
   }
-  const unknown = [...left].map((target) => redriveItem(config, request, { target }));
-  return [...outcomes, ...(await Promise.all(unknown))];
+  const unknown = await inLanes([...left], lanes, (target) =>
+    redriveItem(config, request, { target }),
+  );
+  return [...outcomes, ...unknown];
+}
+
+function charsOf(some: readonly Ended[]): number {
+  let chars = 0;
+  for (const { history } of some) {
+    if (history === 'too-large') chars += CHARS_MAX;
+    else for (const event of history) chars += bodyChars(event);
+  }
+  return chars;
 }
 
 async function redriveItem(
@@ -242,8 +286,9 @@ async function redriveItem(
   request: PageRequest,
   { target, ended }: { readonly target: ExecutionId; readonly ended?: Ended },
 ): Promise<string> {
-  const { job, input } = request;
+  const { job, input, turn } = request;
   if (input.act !== 'redrive') return 'no-change';
+  await beginIn(turn);
   const { executions } = config.store;
   const operation = redriveBody(target, bodyOf(request));
   const project = projectOf(input.filter.project);
