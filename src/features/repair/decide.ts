@@ -189,10 +189,14 @@ export function planRedrive(
 
 /** For an execution whose compensation began. */
 function whyNotForward(events: readonly Read[], id: ExecutionId): string {
-  const isOpen = events.at(-1)?.event.kind === 'quarantined';
-  return isOpen
-    ? `Its compensation began and did not finish, so its steps cannot continue. Retry the compensation: holdfast redrive ${id} --mode compensate.`
-    : 'Its steps were undone, so it cannot continue from them. Submit the work again.';
+  switch (events.at(-1)?.event.kind) {
+    case 'quarantined':
+      return `Its compensation began and did not finish, so its steps cannot continue. Retry the compensation: holdfast redrive ${id} --mode compensate.`;
+    case 'compensated':
+      return 'Its steps were undone, so it cannot continue from them. Submit the work again.';
+    default:
+      return `Its compensation has not ended. Wait for its end: holdfast explain ${id}.`;
+  }
 }
 
 /** The point of failure: the call that the failure names, or an await without an answer. */
