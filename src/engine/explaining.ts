@@ -16,8 +16,6 @@ import { possibleWorkers } from './possible-workers.ts';
 
 const EVENTS = 50;
 const PAGE = 1_000;
-/** An execution may have any number of children. The explanation needs a few of the open ones. */
-const CHILD_PAGES_MAX = 5;
 
 /** Reads at most this often, if the execution changes while it is explained. */
 const READS_MAX = 3;
@@ -239,26 +237,14 @@ async function openAwaits(
   });
 }
 
+/** An execution may have any number of children. The explanation needs a few of the open ones. */
 async function openChildrenOf(
   config: EngineConfig,
   parent: ExecutionId,
 ): Promise<Pick<ExplainFacts, 'openChildren' | 'hasMoreChildren' | 'child'>> {
-  let openChildren = 0;
-  let first: ExecutionId | undefined;
-  let isCut = true;
-  for (
-    let pages = 0, after: ExecutionId | undefined;
-    pages < CHILD_PAGES_MAX && isCut;
-    pages += 1
-  ) {
-    const query = { parent, limit: PAGE, ...(after === undefined ? {} : { after }) };
-    const page = await config.store.executions.children(query);
-    const open = page.filter(({ status }) => !isTerminal(status));
-    openChildren += open.length;
-    first ??= open.at(0)?.id;
-    after = page.at(-1)?.id;
-    isCut = page.length === PAGE;
-  }
+  const page = await config.store.executions.children({ parent, limit: PAGE });
+  const open = page.filter(({ status }) => !isTerminal(status));
+  const [openChildren, first, isCut] = [open.length, open.at(0)?.id, page.length === PAGE];
   const child = first === undefined ? undefined : await childFor(config, first);
   return { openChildren, ...(isCut && { hasMoreChildren: true }), ...(child && { child }) };
 }

@@ -194,24 +194,32 @@ test('P-18: a page of a stream takes 16 shares, and an idle stream reads again a
   stand.release();
 });
 
-test('P-18: a page of children counts as 4 requests', async () => {
-  const stand = new Stand();
-  await using coordinator = await stand.open();
-  const hostile = await RawWorker.open(coordinator, 'hostile');
-  const healthy = await RawWorker.open(coordinator, 'healthy');
-  const { id } = await hostile.running('x');
-  await stand.holdUnused(healthy);
-  let replies = 0;
-  const lists = Array.from({ length: SENT }, async () => {
-    await hostile.call('GET', `/v1/executions/${id}/children`);
-    replies += 1;
+for (const [what, path, weight] of [
+  ['a page of children', 'executions/:id/children', 4],
+  ['an explanation', 'executions/:id/explain', 16],
+  ['a count of dead letters', 'dead-letters/groups', 16],
+  ['a queue depth', 'depth', 16],
+] as const) {
+  test(`P-18: ${what} counts as ${weight} requests`, async () => {
+    const stand = new Stand();
+    await using coordinator = await stand.open();
+    const hostile = await RawWorker.open(coordinator, 'hostile');
+    const healthy = await RawWorker.open(coordinator, 'healthy');
+    const { id } = await hostile.running('x');
+    await stand.holdUnused(healthy);
+    let replies = 0;
+    const requests = Array.from({ length: SENT }, async () => {
+      await hostile.call('GET', `/v1/${path.replace(':id', id)}`);
+      replies += 1;
+    });
+    const begun = Math.max(1, SHARE / weight);
+    await until(async () => replies === begun || undefined);
+    for (let nth = 0; nth < 2; nth += 1) await beat(healthy);
+    assert.equal(replies, begun);
+    stand.release();
+    await Promise.all(requests);
   });
-  await until(async () => replies === SHARE / 4 || undefined);
-  for (let nth = 0; nth < 2; nth += 1) await beat(healthy);
-  assert.equal(replies, SHARE / 4);
-  stand.release();
-  await Promise.all(lists);
-});
+}
 
 for (const [what, path, status] of [
   ['an unknown route', '/nothing-here', 404],

@@ -13,8 +13,9 @@ import { refusedAmong } from '../../features/releases/routes.ts';
 import { parseSessionId, parseText, type SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
 import { PROJECT_METADATA } from '../../lease/session.ts';
-import type { InFlight } from '../../store/contract/census-store.ts';
+import type { Depth, InFlight } from '../../store/contract/census-store.ts';
 import { present } from '../../support/options.ts';
+import { SharedRead } from '../../support/turns.ts';
 import {
   loadOperations,
   type RefusedWorkerMessage,
@@ -202,11 +203,11 @@ function truncated(ms: number): number {
 const DEPTH_MAX = 10_000;
 
 export const loadRoutes: readonly Route[] = routesOf(loadOperations, {
-  async readDepth({ store }, { caller }) {
+  async readDepth(coordinator, { caller }) {
     const { project } = caller;
-    const { executions } = store;
+    const { executions } = coordinator.store;
     const [lanes, storeProblem] = await Promise.all([
-      executions.depth({ max: DEPTH_MAX, project }),
+      depthOf(coordinator, project),
       caller.isOfAll ? executions.findProblem?.() : undefined,
     ]);
     const counted = { max: DEPTH_MAX, lanes: [...lanes] };
@@ -224,6 +225,21 @@ export const loadRoutes: readonly Route[] = routesOf(loadOperations, {
     return { status: 200, body: coordinator.advise({ query, live, isOfAll }) };
   },
 });
+
+/** Requests within this time share one count per project. */
+const DEPTH_AGE_MS = 1_000;
+type DepthReads = Map<ProjectName, SharedRead<readonly Depth[]>>;
+const depthReads: WeakMap<Coordinator, DepthReads> = new WeakMap();
+
+function depthOf(coordinator: Coordinator, project: ProjectName): Promise<readonly Depth[]> {
+  const { store, clock } = coordinator;
+  const reads: DepthReads = depthReads.get(coordinator) ?? new Map();
+  depthReads.set(coordinator, reads);
+  const read = (): Promise<readonly Depth[]> => store.executions.depth({ max: DEPTH_MAX, project });
+  const shared = reads.get(project) ?? new SharedRead({ read, clock, ageMs: DEPTH_AGE_MS });
+  reads.set(project, shared);
+  return shared.found();
+}
 
 // Advice on a ttl, from the coordinator's measurements and the caller's goals.
 
