@@ -62,6 +62,33 @@ export function cursorPage<Item extends object>(
   return { items, ...(last && { cursor: cursorOf(last) }) };
 }
 
+interface PageQuery<Id extends string> {
+  readonly limit: number;
+  readonly downTo?: Id;
+}
+
+interface FilteredPage<Item, Id extends string> {
+  readonly items: readonly Item[];
+  readonly cursor?: Id;
+}
+
+/** Reads a page of a list whose store checks filters row by row. The page may end at its edge. */
+export async function filteredPage<Item, Id extends string, Query extends PageQuery<Id>>(
+  query: Query,
+  reads: {
+    readonly edge: (query: Query) => Promise<Id | undefined>;
+    readonly list: (query: Query) => Promise<readonly Item[]>;
+    readonly idOf: (item: Item) => Id;
+  },
+): Promise<FilteredPage<Item, Id>> {
+  const downTo = await reads.edge(query);
+  const items = await reads.list(downTo === undefined ? query : { ...query, downTo });
+  const last = items.at(-1);
+  const isFull = items.length >= query.limit && last !== undefined;
+  const cursor = isFull ? reads.idOf(last) : downTo;
+  return { items, ...(cursor === undefined ? {} : { cursor }) };
+}
+
 /** Reads a whole list, page by page; `read` gets the last item of the previous page. */
 export async function readAll<Item>(
   limit: number,

@@ -16,7 +16,7 @@ import {
   requireOneOf,
   shown,
 } from '../../support/options.ts';
-import { cursorPage } from '../../support/page-size.ts';
+import { cursorPage, filteredPage } from '../../support/page-size.ts';
 import { systemRandom } from '../../support/random.ts';
 import {
   ACTOR_BYTES_MAX,
@@ -69,11 +69,17 @@ export class Audit {
     this.#config = config;
   }
 
-  /** Returns a page of records, newest first. */
+  /**
+   * Returns a page of records, newest first. With several filters, a page may have fewer items than
+   * `limit`, or none, and a cursor nevertheless.
+   */
   async list(options: AuditListOptions = {}): Promise<Page<AuditRecord>> {
-    const query = auditQueryOf(options);
-    const items = await this.#config.store.executions.audit(query);
-    return cursorPage(items, query, ({ id }) => id);
+    const { executions } = this.#config.store;
+    return filteredPage(auditQueryOf(options), {
+      edge: (query) => executions.auditEdge(query),
+      list: (query) => executions.audit(query),
+      idOf: ({ id }) => id,
+    });
   }
 
   /**

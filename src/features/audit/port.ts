@@ -16,6 +16,8 @@ import type {
 export interface AuditStore {
   /** Newest first, by id. */
   audit(query: ListAudit): Promise<readonly AuditRecord[]>;
+  /** The id down to which one page should look, as `deadLettersEdge` returns it. */
+  auditEdge(query: ListAudit): Promise<AuditId | undefined>;
   /** Adds a note to an execution in any state, without changing it (J-5). */
   note(request: Note): Promise<NoteResult>;
   /** Records an operation outside the store's transaction before it happens (J-9). */
@@ -33,6 +35,8 @@ export interface ListAudit {
   readonly action?: AuditAction;
   /** Continues below this id. */
   readonly before?: AuditId;
+  /** Ends with this id. */
+  readonly downTo?: AuditId;
   readonly limit: number;
 }
 

@@ -26,7 +26,7 @@ import {
   rejectUnknownOptions,
   TEN_YEARS_MS,
 } from '../../support/options.ts';
-import { cursorPage } from '../../support/page-size.ts';
+import { filteredPage } from '../../support/page-size.ts';
 import { OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
 import type { AuditAction, AuditStamp } from '../audit/model.ts';
 import {
@@ -38,7 +38,13 @@ import {
 } from './answering-api.ts';
 import { type AnswerLinks, linkId } from './links-api.ts';
 import type { Answer, AwaitUnit, Interaction, InteractionStatus } from './model.ts';
-import type { AwaitCommand, AwaitResult, InteractionFound } from './port.ts';
+import type {
+  AwaitCommand,
+  AwaitResult,
+  AwaitStore,
+  InteractionFound,
+  ListInteractions,
+} from './port.ts';
 
 interface InProject {
   /** The project. Default `default`. */
@@ -231,16 +237,16 @@ export class Awaits {
     return found === undefined ? undefined : this.#info(found);
   }
 
-  /** Returns a page of interactions, those of the newest executions first. */
+  /**
+   * Returns a page of interactions, those of the newest executions first. With several filters, a
+   * page may have fewer items than `limit`, or none, and a cursor nevertheless.
+   */
   async list(options: InteractionListOptions = {}): Promise<Page<InteractionInfo>> {
     const limit = integerOption('limit', options.limit ?? 100, { min: 1, max: 10_000 });
-    const found = await this.#config.store.executions.interactions({
-      ...filtersOf(options),
-      project: projectOf(options.project),
-      limit,
-    });
+    const query = { ...filtersOf(options), project: projectOf(options.project), limit };
+    const { items: found, cursor } = await interactionPage(this.#config.store.executions, query);
     const items = await Promise.all(found.map((each) => this.#info(each)));
-    return cursorPage(items, { limit }, ({ id }) => id);
+    return { items, ...(cursor && { cursor }) };
   }
 
   /** Sets a new timeout, `timeoutMs` from now; `none` removes it. */
@@ -367,4 +373,15 @@ function filtersOf(options: InteractionListOptions): {
     ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
     ...(cursor === undefined ? {} : { before: parseInteractionId(cursor) }),
   };
+}
+
+export function interactionPage(
+  store: Pick<AwaitStore, 'interactions' | 'interactionsEdge'>,
+  query: ListInteractions,
+): Promise<{ readonly items: readonly InteractionFound[]; readonly cursor?: InteractionId }> {
+  return filteredPage(query, {
+    edge: (filters) => store.interactionsEdge(filters),
+    list: (filters) => store.interactions(filters),
+    idOf: ({ interaction }) => interaction.id,
+  });
 }

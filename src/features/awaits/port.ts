@@ -17,6 +17,8 @@ export interface AwaitStore {
   interaction(query: ReadInteraction): Promise<InteractionFound | undefined>;
   /** Newest first. */
   interactions(query: ListInteractions): Promise<readonly InteractionFound[]>;
+  /** The id down to which one page should look, as `deadLettersEdge` returns it. */
+  interactionsEdge(query: ListInteractions): Promise<InteractionId | undefined>;
   /** Late answers, oldest first. */
   lateAnswers(query: ReadInteraction): Promise<readonly Answer[]>;
 }
@@ -82,5 +84,7 @@ export interface ListInteractions {
   readonly name?: string;
   /** Continues below this id. */
   readonly before?: InteractionId;
+  /** Ends with this id. */
+  readonly downTo?: InteractionId;
   readonly limit: number;
 }

@@ -20,7 +20,7 @@ import { formatInstant } from '../../support/clock.ts';
 import { boundedText } from '../../support/options.ts';
 import { openedWithin } from '../../support/page-size.ts';
 import { recordOperation } from '../audit/routes.ts';
-import type { Answered } from './api.ts';
+import { type Answered, interactionPage } from './api.ts';
 import { linkId } from './links-api.ts';
 import { awaitOperations, type InteractionMessage, type link as linkSchema } from './messages.ts';
 import type { Answer, AwaitUnit, Interaction } from './model.ts';
@@ -31,7 +31,7 @@ const PAGE = 100;
 export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
   async listAwaits({ store, holdfast }, { query, caller, header }) {
     const { cursor, name, assignee, limit = PAGE, open = true, ...rest } = query;
-    const found = await store.executions.interactions({
+    const page = await interactionPage(store.executions, {
       ...(rest as { readonly execution?: InteractionFound['interaction']['execution'] }),
       project: caller.project,
       open,
@@ -40,11 +40,11 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
       ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
       ...(cursor === undefined ? {} : { before: cursor as InteractionId }),
     });
-    const { items, isCut } = await openedWithin(found, (each) =>
+    const { items, isCut } = await openedWithin(page.items, (each) =>
       interactionMessage(holdfast, each),
     );
-    const last = isCut || found.length === limit ? items.at(-1) : undefined;
-    const body = { items, ...(last === undefined ? {} : { cursor: last.id }) };
+    const next = isCut ? items.at(-1)?.id : page.cursor;
+    const body = { items, ...(next === undefined ? {} : { cursor: next }) };
     return withEtag(body, header('if-none-match'));
   },
 

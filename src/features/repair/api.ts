@@ -18,7 +18,7 @@ import {
   readOptions,
   rejectUnknownOptions,
 } from '../../support/options.ts';
-import { cursorPage } from '../../support/page-size.ts';
+import { filteredPage } from '../../support/page-size.ts';
 import { checkedOperation, OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
 import type { AuditStamp } from '../audit/model.ts';
 import { reconcileAll } from '../reconcile/duty.ts';
@@ -82,7 +82,8 @@ export class Repair {
 
   /**
    * Returns a page of dead letters, newest first. `cursor` is that of the previous page; `limit` is
-   * 1 to 10,000 (default 100).
+   * 1 to 10,000 (default 100). With filters, a page may have fewer items than `limit`, or none, and
+   * a cursor nevertheless.
    */
   async deadLetters(
     options: DeadLetterFilter & { readonly cursor?: string; readonly limit?: number } = {},
@@ -95,13 +96,17 @@ export class Repair {
       limit,
       ...(cursor === undefined ? {} : { before: parseExecutionId(cursor) }),
     };
-    const items = await this.#executions.deadLetters(query);
-    return cursorPage(items, query, ({ execution }) => execution);
+    const executions = this.#executions;
+    return filteredPage(query, {
+      edge: (filters) => executions.deadLettersEdge(filters),
+      list: (filters) => executions.deadLetters(filters),
+      idOf: ({ execution }) => execution,
+    });
   }
 
   /**
-   * Returns dead letters counted by pipeline, code and step, the most frequent first. `open`: only
-   * those that were not re-driven. `project` defaults to `default`.
+   * Counts the newest 10,000 dead letters by pipeline, code and step, the most frequent first.
+   * `open`: only those of them that were not re-driven. `project` defaults to `default`.
    */
   deadLetterGroups(
     options: { readonly project?: string; readonly open?: boolean } = {},

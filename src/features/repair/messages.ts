@@ -298,10 +298,16 @@ export const repairOperations = {
     at: 'GET /v1/dead-letters/groups',
     tag: 'Repair',
     summary: 'Count dead letters by cause',
-    description: 'Returns the number of dead letters by pipeline, code and step, largest first.',
+    description:
+      'Counts the newest 10,000 dead letters by pipeline, code and step, largest group first.',
     allows: READERS,
     query: closed({ open: FILTER.open }),
-    responses: { 200: { what: 'All groups.', schema: deadLetterGroups } },
+    responses: {
+      200: {
+        what: 'The groups of the newest 10,000 dead letters, at most 1,000.',
+        schema: deadLetterGroups,
+      },
+    },
   },
   readDeadLetter: {
     at: 'GET /v1/dead-letters/:id',

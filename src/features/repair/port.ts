@@ -12,7 +12,12 @@ export interface RepairStore {
   deadLetter(id: ExecutionId): Promise<DeadLetterRecord | undefined>;
   /** Newest first. */
   deadLetters(query: ListDeadLetters): Promise<readonly DeadLetterRecord[]>;
-  /** The most frequent first. */
+  /**
+   * The id down to which one page should look, if the store checks filters row by row and there are
+   * many rows. Undefined if it can look at all of them.
+   */
+  deadLettersEdge(query: ListDeadLetters): Promise<ExecutionId | undefined>;
+  /** Counts the newest 10,000, with the largest groups first. */
   deadLetterGroups(query: GroupDeadLetters): Promise<readonly DeadLetterGroup[]>;
   /** Records an outcome that needs no other write. The first outcome stays. */
   noteJobItem(request: NoteJobItem): Promise<void>;
@@ -45,6 +50,8 @@ export interface ListDeadLetters {
   readonly open?: boolean;
   /** Continues below this id. */
   readonly before?: ExecutionId;
+  /** Ends with this id. */
+  readonly downTo?: ExecutionId;
   readonly limit: number;
 }
 

@@ -1,5 +1,6 @@
 // The audit log: which actor did what (J-1 … J-9).
 
+import type { AuditId } from '../../execution/names.ts';
 import {
   auditOf,
   type Changed,
@@ -16,8 +17,8 @@ import type {
 } from '../../features/audit/port.ts';
 import { type AuditRow, fromAudit, storedAction, toAudit } from '../../features/audit/rows.ts';
 import type { Instant } from '../../support/clock.ts';
-import { ifGiven, newestFirst } from './newest-first.ts';
-import { all, type Gateway, one, type Script, type Sql, sql, wrote } from './script.ts';
+import { countGiven, edgeOf, ifGiven, type Lists, newestFirst } from './newest-first.ts';
+import { all, type Gateway, one, type Script, sql, wrote } from './script.ts';
 
 const COLUMNS = 'id, at, project, actor, act, target_kind, target_id, reason, was, became';
 
@@ -42,7 +43,7 @@ const IS_KNOWN = sql(`
    where e.id = :target_id::uuid
      and e.project = :project -- guard: known`);
 
-function listBy(index: string, lead: Readonly<Record<string, string>>): Sql {
+function listBy(index: string, lead: Readonly<Record<string, string>>): Lists {
   const filters = [
     ifGiven('target_kind', ':kind'),
     ifGiven('target_id', ':target'),
@@ -61,9 +62,10 @@ const BY_ACTION = listBy('audit_act', { act: ':act', project });
 export function auditsOf({
   read,
   repeat,
-}: Gateway): Pick<AuditStore, 'audit' | 'note' | 'recordOperation'> {
+}: Gateway): Pick<AuditStore, 'audit' | 'auditEdge' | 'note' | 'recordOperation'> {
   return {
     audit: (query) => read(() => listAudit(query)),
+    auditEdge: (query) => read(() => auditEdge(query)),
     note: (request) => repeat(() => note(request)),
     recordOperation: (request) => repeat(() => recordOperation(request)),
   };
@@ -94,17 +96,21 @@ function* note({ id, project, audit }: Note): Script<NoteResult> {
 }
 
 function* listAudit(query: ListAudit): Script<readonly AuditRecord[]> {
-  const { target, action } = query;
-  const values = {
-    ...query,
-    kind: target?.kind,
-    target: target?.id,
-    act: action && storedAction(action),
-  };
-  return (yield* all<AuditRow>(indexFor(query), values)).map(toAudit);
+  return (yield* all<AuditRow>(indexFor(query).list, valuesOf(query))).map(toAudit);
 }
 
-function indexFor({ target, actor, action }: ListAudit): Sql {
+function* auditEdge(query: ListAudit): Script<AuditId | undefined> {
+  const { target, actor, action } = query;
+  if (countGiven(target, actor, action) < 2) return undefined;
+  return yield* edgeOf(indexFor(query).edge, valuesOf(query));
+}
+
+function valuesOf(query: ListAudit): object {
+  const { target, action } = query;
+  return { ...query, kind: target?.kind, target: target?.id, act: action && storedAction(action) };
+}
+
+function indexFor({ target, actor, action }: ListAudit): Lists {
   if (target !== undefined) return BY_TARGET;
   if (actor !== undefined) return BY_ACTOR;
   return action === undefined ? BY_PROJECT : BY_ACTION;

@@ -11,8 +11,9 @@ import {
   toDeadLetter,
   toDeadLetterGroup,
 } from '../../features/repair/rows.ts';
-import { ifGiven, newestFirst } from './newest-first.ts';
-import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
+import { LIST_ROWS_MAX } from '../contract/execution-store.ts';
+import { countGiven, edgeOf, ifGiven, type Lists, newestFirst } from './newest-first.ts';
+import { all, type Gateway, one, type Script, sql } from './script.ts';
 
 const COLUMNS =
   'execution_id, project, pipeline, release, status, category, code, reason, step, attempts, at, redriven_by';
@@ -37,14 +38,17 @@ const GROUPS_MAX = 1_000;
 
 const GROUPS = sql(`
   select pipeline, code, step, count(*) as count, max(at) as at
-    from hf.dead_letter
-   where project = :project
-     and (not :open::boolean or redriven_by is null)
+    from (select d.pipeline, d.code, d.step, d.at, d.redriven_by
+            from hf.dead_letter as d indexed by dead_letter_list
+           where d.project = :project
+           order by d.project desc, d.execution_id desc
+           limit ${LIST_ROWS_MAX}) as newest
+   where (not :open::boolean or redriven_by is null)
    group by pipeline, code, step
    order by count(*) desc, max(at) desc
    limit ${GROUPS_MAX}`);
 
-function listBy(index: string, lead: Readonly<Record<string, string>>, where = 'true'): Sql {
+function listBy(index: string, lead: Readonly<Record<string, string>>, where = 'true'): Lists {
   const filters = [
     ifGiven('pipeline', ':pipeline'),
     ifGiven('code', ':code'),
@@ -65,12 +69,13 @@ const OPEN = listBy(
   'redriven_by is null',
 );
 
-export function deadLettersOf({
-  read,
-}: Gateway): Pick<RepairStore, 'deadLetter' | 'deadLetters' | 'deadLetterGroups'> {
+type Reads = 'deadLetter' | 'deadLetters' | 'deadLettersEdge' | 'deadLetterGroups';
+
+export function deadLettersOf({ read }: Gateway): Pick<RepairStore, Reads> {
   return {
     deadLetter: (id) => read(() => deadLetter(id)),
     deadLetters: (query) => read(() => deadLetters(query)),
+    deadLettersEdge: (query) => read(() => deadLettersEdge(query)),
     deadLetterGroups: (query) => read(() => deadLetterGroups(query)),
   };
 }
@@ -87,10 +92,18 @@ function* deadLetter(id: ExecutionId): Script<DeadLetterRecord | undefined> {
 }
 
 function* deadLetters(query: ListDeadLetters): Script<readonly DeadLetterRecord[]> {
-  return (yield* all<DeadLetterRow>(indexFor(query), query)).map(toDeadLetter);
+  return (yield* all<DeadLetterRow>(indexFor(query).list, query)).map(toDeadLetter);
 }
 
-function indexFor({ pipeline, code, open }: ListDeadLetters): Sql {
+function* deadLettersEdge(query: ListDeadLetters): Script<ExecutionId | undefined> {
+  const { pipeline, code, step, open } = query;
+  const isLed = pipeline !== undefined || code !== undefined;
+  const checks = countGiven(pipeline, code, step, open) - (isLed ? 1 : 0);
+  // SQLite has no index of open letters, so an edge counts all of them.
+  return checks === 0 ? undefined : yield* edgeOf(indexFor({ ...query, open: false }).edge, query);
+}
+
+function indexFor({ pipeline, code, open }: ListDeadLetters): Lists {
   if (code !== undefined) return BY_CODE;
   if (pipeline !== undefined) return BY_PIPELINE;
   return open === true ? OPEN : BY_PROJECT;

@@ -1,5 +1,6 @@
 // Reads units and interactions, and lists them for people (W-5, W-10).
 
+import type { InteractionId } from '../../execution/names.ts';
 import type { Answer, AwaitUnit } from '../../features/awaits/model.ts';
 import type {
   AwaitStore,
@@ -14,7 +15,7 @@ import {
   toAwaitUnit,
   toInteraction,
 } from '../../features/awaits/rows.ts';
-import { ifGiven, newestFirst } from './newest-first.ts';
+import { countGiven, edgeOf, ifGiven, type Lists, newestFirst } from './newest-first.ts';
 import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
 
 /** Columns with the types that PostgreSQL needs to read rows from JSON. */
@@ -50,12 +51,13 @@ export function unitIn(row: FoundRow): AwaitUnit | undefined {
   return values[0]?.[1] === null ? undefined : toAwaitUnit(Object.fromEntries(values));
 }
 
-type Reads = 'interaction' | 'interactions' | 'lateAnswers';
+type Reads = 'interaction' | 'interactions' | 'interactionsEdge' | 'lateAnswers';
 
 export function interactionsOf({ read }: Pick<Gateway, 'read'>): Pick<AwaitStore, Reads> {
   return {
     interaction: (query) => read(() => readInteraction(query)),
     interactions: (query) => read(() => listInteractions(query)),
+    interactionsEdge: (query) => read(() => interactionsEdge(query)),
     lateAnswers: (query) => read(() => lateAnswers(query)),
   };
 }
@@ -91,12 +93,13 @@ const FILTERS = [
   ifGiven('i.name', ':name'),
 ];
 
-function listBy(index: string, lead: Readonly<Record<string, string>>, where = 'true'): Sql {
+function listBy(index: string, lead: Readonly<Record<string, string>>, where = 'true'): Lists {
   return newestFirst({
     select: `${INTERACTION_COLUMNS}, ${OF_UNIT}`,
     table: 'interaction as i',
     join: WITH_UNIT,
     id: 'i.id',
+    first: "''",
     last: LAST_ID,
     ...{ index, lead, where, filters: FILTERS },
   });
@@ -130,12 +133,23 @@ const BY_EXECUTION = sql(`
 
 /** One filter selects the index; the statement checks the others row by row (W-10). */
 function* listInteractions(query: ListInteractions): Script<readonly InteractionFound[]> {
-  return (yield* all<FoundRow>(indexFor(query), query)).map(toFound);
+  return (yield* all<FoundRow>(listFor(query), query)).map(toFound);
+}
+
+function* interactionsEdge(query: ListInteractions): Script<InteractionId | undefined> {
+  const { open, execution, call, assignee, name } = query;
+  if (execution !== undefined) return undefined;
+  const isLed = open === true && (assignee ?? name) !== undefined;
+  const checks = countGiven(call, assignee, name, open === true ? undefined : open);
+  return checks === (isLed ? 1 : 0) ? undefined : yield* edgeOf(indexFor(query).edge, query);
+}
+
+function listFor(query: ListInteractions): Sql {
+  return query.execution === undefined ? indexFor(query).list : BY_EXECUTION;
 }
 
 /** The indexes of open interactions contain only open ones. */
-function indexFor({ open, execution, assignee, name }: ListInteractions): Sql {
-  if (execution !== undefined) return BY_EXECUTION;
+function indexFor({ open, assignee, name }: ListInteractions): Lists {
   if (open !== true) return BY_PROJECT;
   if (assignee !== undefined) return OPEN_BY_ASSIGNEE;
   return name === undefined ? OPEN_BY_PROJECT : OPEN_BY_NAME;
