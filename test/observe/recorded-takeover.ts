@@ -12,7 +12,7 @@ import type { HolderApi } from './children/holder-api.ts';
 import { openTrialStore } from './children/open-store.ts';
 
 const KEY = 'the-ledger';
-const TTL_MS = 600;
+const TTL_MS = 2_000;
 
 /** The files of the log. */
 export async function recordTakeover(folder: string): Promise<readonly string[]> {
@@ -36,15 +36,18 @@ export async function recordTakeover(folder: string): Promise<readonly string[]>
     ttlMs: TTL_MS,
     observer: recorder,
   });
-  for (const text of ['row 43', 'row 44']) {
-    const got = await session.acquire(KEY, { wait: true });
-    assert.ok(got.kind === 'acquired');
-    assert.equal((await got.lease.checkpoint(text)).kind, 'saved');
-    assert.equal((await got.lease.checkpoint(`${text} again`)).kind, 'saved');
-    assert.equal((await got.lease.release('finished')).kind, 'released');
+  try {
+    for (const text of ['row 43', 'row 44']) {
+      const got = await session.acquire(KEY, { wait: true });
+      assert.ok(got.kind === 'acquired', got.kind);
+      assert.equal((await got.lease.checkpoint(text)).kind, 'saved');
+      assert.equal((await got.lease.checkpoint(`${text} again`)).kind, 'saved');
+      assert.equal((await got.lease.release('finished')).kind, 'released');
+    }
+  } finally {
+    await session.close();
+    await recorder.close();
   }
-  await session.close();
-  await recorder.close();
   return logs;
 }
 
