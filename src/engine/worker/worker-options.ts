@@ -4,7 +4,13 @@ import { parseReleaseName } from '../../execution/route.ts';
 import type { JobLimits } from '../../features/repair/job-limits-api.ts';
 import { parseOwner, type SessionId } from '../../lease/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { boundedText, integerOption, present, readOptions } from '../../support/options.ts';
+import {
+  boundedText,
+  integerOption,
+  present,
+  readOptions,
+  requireMethods,
+} from '../../support/options.ts';
 import { type AnyPipeline, type Pipelines, pipelinesByName } from '../pipeline.ts';
 
 /** Options of a worker. */
@@ -95,6 +101,7 @@ export function resolveMaintenanceOptions(given: MaintenanceOptions): WorkerSett
   const names = NAMES.filter((name) => name !== 'pipelines' && name !== 'release');
   const options = readOptions('maintain', given, [...names, 'jobLimits']);
   const { jobLimits } = options;
+  if (jobLimits !== undefined) requireMethods('jobLimits', jobLimits, ['page', 'begin']);
   return {
     pipelines: new Map(),
     claimEveryMs: MAINTENANCE_CLAIM_EVERY_MS,

@@ -113,7 +113,7 @@ export const OPTIONS: readonly Options<Given>[] = [
   },
   {
     of: 'maintain',
-    names: WORKING,
+    names: { ...WORKING, jobLimits: optional(NONE) },
     call: ({ holdfast }, options) => holdfast.maintain(options as never),
   },
   ...(['result', 'ended'] as const).map((of) => ({
