@@ -10,6 +10,7 @@ import {
   falseKills,
   staleSurvivors,
 } from './examine.ts';
+import { deletedGuards } from './found-by.ts';
 import { CONTRACTS, type ContractName, MUTATED_STORES, type Mutant, mutantsOf } from './mutants.ts';
 import { readKillers } from './verdict.ts';
 
@@ -28,6 +29,14 @@ test('a guard has a mutant without it and one for each of its bounds', () => {
 
 test('every excused survivor exists', () => {
   assert.deepEqual(staleSurvivors(), []);
+});
+
+test('each guard has a contract case that finds its deletion, or an excuse', () => {
+  const allowed = allowedSurvivors();
+  const unknown = deletedGuards().filter(
+    ({ id, foundBy }) => foundBy.layer === 'none' && allowed[id] === undefined,
+  );
+  assert.deepEqual(unknown, []);
 });
 
 test('a guard that is dropped or moved makes a contract case fail', async (t) => {
