@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oneAtATime } from '../one-at-a-time.ts';
+import { sourcesDigest } from '../sources-digest.ts';
 import { bundledLicenses } from './licenses.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -17,7 +17,7 @@ const SOURCES = [
 
 /** Builds the console if its sources have changed, and returns its folder. */
 export async function provideConsole(log: (line: string) => void): Promise<string> {
-  const digest = sourcesDigest();
+  const digest = sourcesDigest(SOURCES);
   const stamp = join(BUILT, 'sources.txt');
   const isCurrent = (): boolean => existsSync(stamp) && readFileSync(stamp, 'utf8') === digest;
   if (isCurrent()) return BUILT;
@@ -44,15 +44,4 @@ async function buildConsole(digest: string, log: (line: string) => void): Promis
     await rm(draft, { recursive: true, force: true });
   }
   log(`• Built the console (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
-}
-
-function sourcesDigest(): string {
-  const hash = createHash('sha256');
-  for (const path of globSync(SOURCES, { cwd: ROOT, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort()) {
-    hash.update(path.slice(ROOT.length)).update('\0').update(readFileSync(path)).update('\0');
-  }
-  return hash.digest('hex');
 }

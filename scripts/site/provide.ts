@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oneAtATime } from '../one-at-a-time.ts';
+import { sourcesDigest } from '../sources-digest.ts';
 import { packedSite } from './pack.ts';
 import { buildSite } from './run.ts';
 
@@ -25,7 +25,7 @@ const SOURCES = [
 
 /** Builds and packs the site if its sources have changed, and returns the path of the file. */
 export async function provideSite(log: (line: string) => void): Promise<string> {
-  const digest = sourcesDigest();
+  const digest = sourcesDigest(SOURCES);
   const isCurrent = (): boolean =>
     existsSync(PACKED) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === digest;
   if (isCurrent()) return PACKED;
@@ -41,15 +41,4 @@ async function packSite(digest: string, log: (line: string) => void): Promise<vo
   await writeFile(draft, packedSite(await buildSite(log)));
   await rename(draft, PACKED);
   await writeFile(STAMP, digest);
-}
-
-function sourcesDigest(): string {
-  const hash = createHash('sha256');
-  const paths = globSync(SOURCES, { cwd: ROOT, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
-  for (const path of [...new Set(paths)].sort()) {
-    hash.update(path.slice(ROOT.length)).update('\0').update(readFileSync(path)).update('\0');
-  }
-  return hash.digest('hex');
 }

@@ -4,13 +4,18 @@ import { once } from 'node:events';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { Spawned, startHoldfast } from '../cli/spawned.ts';
 import { runCommand } from '../services/run-command.ts';
-import { type InstalledPackage, installPackage } from './installed-package.ts';
+import {
+  type InstalledPackage,
+  installPackage,
+  keepVersions,
+  userEnvironment,
+} from './installed-package.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const COMPILER = join(ROOT, 'node_modules/.bin/tsc');
@@ -137,7 +142,7 @@ test('`holdfast init` creates a project whose test passes and whose types check,
   const shop = join(cwd, 'shop');
   const tested = await runCommand(process.execPath, ['--test', '--test-reporter=tap'], {
     cwd: shop,
-    env: withoutTestContext(),
+    env: userEnvironment(),
   });
   assert.match(tested, /# pass 1\n# fail 0/);
   const { scripts, devDependencies } = manifestIn(shop);
@@ -193,11 +198,9 @@ async function runReadme(): Promise<void> {
     await runCommand('npm', ['run', '-s', 'holdfast', '--', 'init', shop], { cwd: ROOT });
     const { scripts, dependencies } = manifestIn(shop);
     assert.match(dependencies['holdfast'] ?? '', /^file:holdfast-[\d.]+\.tgz$/);
-    await keepVersions(shop);
+    await keepVersions(shop, ['@types/node', 'typescript']);
     await runCommand('npm', ['install', '--prefer-offline', '--no-audit'], { cwd: shop });
-    // This Node, not the machine's own.
-    const PATH = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`;
-    const env = { ...withoutTestContext(), PATH };
+    const env = userEnvironment();
     assert.match(await runCommand('npm', ['test'], { cwd: shop, env }), /pass 1\n\S* ?fail 0/);
     assert.equal(scripts['test'], 'node --test order.test.ts');
     await runCommand('npm', ['run', 'check'], { cwd: shop, env });
@@ -222,22 +225,6 @@ function manifestIn(folder: string): ProjectManifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-/** The new project's development dependencies, with their own dependencies. */
-const CHECKERS = /^node_modules\/(@types\/node|undici-types|typescript|@typescript\/[^/]+)$/;
-
-/** From this checkout, whose packages npm has in its cache: nothing is fetched. */
-async function keepVersions(folder: string): Promise<void> {
-  const { packages, ...lock } = JSON.parse(
-    readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
-  ) as { readonly packages: Readonly<Record<string, { dev?: true; link?: true }>> };
-  const kept = Object.entries(packages).filter(
-    ([name, { dev, link }]) =>
-      name.startsWith('node_modules/') && !link && (!dev || CHECKERS.test(name)),
-  );
-  const text = JSON.stringify({ ...lock, packages: Object.fromEntries(kept) });
-  await writeFile(join(folder, 'package-lock.json'), text);
-}
-
 /** `npm run dev`, with its own port, takes an order and begins with it. */
 async function worksByItself(shop: string, script: string): Promise<void> {
   const main = join(shop, 'node_modules/holdfast/dist/cli/main.js');
@@ -249,7 +236,7 @@ async function worksByItself(shop: string, script: string): Promise<void> {
     const input = '{"item":"tent","guest":"ann"}';
     const submitted = await runCommand(
       ...([process.execPath, [main, 'submit', 'order', input, '--url', url]] as const),
-      { env: withoutTestContext() },
+      { env: userEnvironment() },
     );
     const [id = ''] = submitted.split(' ');
     const watching = startHoldfast(['watch', id, '--url', url, '--json'], { main, cwd: shop });
@@ -283,13 +270,4 @@ async function endsWithNpm(shop: string, env: NodeJS.ProcessEnv): Promise<void> 
   } finally {
     assert.equal((await server.stop()).code, 0);
   }
-}
-
-/** A test runner inside a test would report to the one around it. */
-/** A user does not have the settings of the person who runs the tests. */
-function withoutTestContext(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith('HOLDFAST_') && name !== 'NODE_TEST_CONTEXT',
-  );
-  return Object.fromEntries(kept);
 }
