@@ -35,6 +35,14 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       examples: ['holdfast contract build ./order.ts', 'holdfast contract diff old.json new.json'],
       load: async () => (await import('./contract.ts')).contractCommand,
     },
+    conform: {
+      summary: 'Check a worker in any language against the worker protocol',
+      examples: [
+        'holdfast conform -- python3 worker.py',
+        'holdfast conform --url http://127.0.0.1:7433 --case replay,retry-after',
+      ],
+      load: async () => (await import('./conform/conform.ts')).conformCommand,
+    },
   }),
   Executions: group({
     submit: {

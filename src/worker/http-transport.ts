@@ -98,8 +98,18 @@ class HttpTransport implements Transport {
   async request<Result>(message: TransportRequest): Promise<Result> {
     const request = requestOf(message);
     const { response, content } = await this.#send(message, request);
-    if (!response.ok) throw faultFrom(request, response, content);
-    return content as Result;
+    if (response.ok) return content as Result;
+    await this.#pauseAsAsked(message, response);
+    throw faultFrom(request, response, content);
+  }
+
+  /** Callers send the message again at once, so the pause that a coordinator asks for is here. */
+  async #pauseAsAsked(
+    { timeoutMs = REPLY_TIMEOUT_MS, signal }: TransportRequest,
+    { headers }: Response,
+  ): Promise<void> {
+    const seconds = Number(headers.get('retry-after') ?? 0);
+    if (seconds > 0) await this.#timers.pause(Math.min(seconds * 1_000, timeoutMs), signal);
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { holdfast } from './spawned.ts';
+
+const WORKER = join(import.meta.dirname, 'children/conform-worker.ts');
+
+test('conform starts a worker, prints each case with its rule, and stops the worker', async () => {
+  const words = ['--case', 'echo,replay,drain,messages', '--', process.execPath, WORKER];
+  const { code, out } = await holdfast(['conform', ...words]);
+  assert.equal(code, 0, out);
+  assert.match(out, /^ok +replay +M-12 /m);
+  assert.match(out, /5 of 5 cases pass\./);
+});
+
+test('conform without a worker fails with what it waited for, and prints the address', async () => {
+  const { code, out, problems } = await holdfast(['conform', '--wait', '200ms']);
+  assert.equal(code, 1);
+  assert.match(problems, /Start your worker with HOLDFAST_URL=http:\S+ HOLDFAST_KEY=hf_/);
+  assert.match(out, /the worker claimed nothing\. It sent: nothing\./);
+  assert.match(out, /see: +docs\/reference\/worker-protocol\.md#overview/);
+});
+
+test('conform --json prints an object for each case, and an unknown case is refused', async () => {
+  const { code, out } = await holdfast(['conform', '--wait', '200ms', '--json']);
+  assert.equal(code, 1);
+  const { name, ok, upholds } = JSON.parse(out);
+  assert.deepEqual([name, ok, upholds], ['start', false, 'M-4, M-5']);
+  const wrong = await holdfast(['conform', '--case', 'repaly']);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.problems, /There is no case "repaly"\. Did you mean "replay"\?/);
+});

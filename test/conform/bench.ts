@@ -1,0 +1,46 @@
+// A coordinator behind the proxy of the conformance runner, and the cases on a worker in front.
+
+import { FaultProxy } from '../../src/cli/conform/fault-proxy.ts';
+import { type CaseReport, CONFORMANCE_CASES, runCases } from '../../src/cli/conform/run-cases.ts';
+import { HoldfastClient } from '../../src/client/client.ts';
+import { openServer } from '../../src/server/serve.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
+import { createKey } from '../transport/backend.ts';
+
+/** Short, because several cases last as long as the worker's ttl. */
+export const TTL_MS = 3_000;
+
+interface StoppableWorker {
+  stop(): Promise<void>;
+}
+
+/** Runs cases on a worker and returns their reports, by name. */
+export async function conformance(
+  open: (at: { readonly url: string; readonly key: string }) => Promise<StoppableWorker>,
+  names: readonly string[] = CONFORMANCE_CASES.map(({ name }) => name),
+): Promise<ReadonlyMap<string, CaseReport>> {
+  const store = openMemoryStore();
+  const server = await openServer({ store, port: 0, console: false });
+  const proxy = new FaultProxy(server.url);
+  const client = new HoldfastClient({
+    url: server.url,
+    key: await createKey(store, 'default', ['submit', 'work', 'operate']),
+  });
+  const url = await proxy.listen(0);
+  const worker = await open({ url, key: await createKey(store, 'default') });
+  const reports = new Map<string, CaseReport>();
+  try {
+    await runCases({
+      ...{ proxy, client, waitMs: 10_000 },
+      cases: CONFORMANCE_CASES.filter(({ name }) => names.includes(name)),
+      stopWorker: () => worker.stop(),
+      onReport: (report) => reports.set(report.name, report),
+    });
+  } finally {
+    await worker.stop();
+    await proxy.close();
+    await server.close();
+    await store.close();
+  }
+  return reports;
+}
