@@ -160,7 +160,7 @@ interface OpenParts extends HttpParts {
 
 function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
   const checks = checksOf(route);
-  const weight = weightOf(route.name, route.responses[200]?.schema);
+  const weight = weightOf({ ...route, reply: route.responses[200]?.schema });
   app.route({
     method: route.method,
     url: route.path,

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { test } from 'node:test';
+import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemClock } from '../../src/support/clock.ts';
@@ -194,13 +195,15 @@ test('P-18: a page of a stream takes 16 shares, and an idle stream reads again a
   stand.release();
 });
 
-for (const [what, path, weight] of [
-  ['a page of children', 'executions/:id/children', 4],
-  ['an explanation', 'executions/:id/explain', 16],
-  ['a count of dead letters', 'dead-letters/groups', 16],
-  ['a queue depth', 'depth', 16],
-] as const) {
-  test(`P-18: ${what} counts as ${weight} requests`, async () => {
+const SEARCHES = ROUTES.filter(({ isSearch }) => isSearch === true).map(({ name, path }) => ({
+  ...{ name, path, weight: 16 },
+}));
+
+for (const { name, path, weight } of [
+  { name: 'listChildren', path: '/v1/executions/:id/children', weight: 4 },
+  ...SEARCHES,
+]) {
+  test(`P-18: ${name} counts as ${weight} requests`, async () => {
     const stand = new Stand();
     await using coordinator = await stand.open();
     const hostile = await RawWorker.open(coordinator, 'hostile');
@@ -209,7 +212,7 @@ for (const [what, path, weight] of [
     await stand.holdUnused(healthy);
     let replies = 0;
     const requests = Array.from({ length: SENT }, async () => {
-      await hostile.call('GET', `/v1/${path.replace(':id', id)}`);
+      await hostile.call('GET', path.replace(':id', id));
       replies += 1;
     });
     const begun = Math.max(1, SHARE / weight);

@@ -301,6 +301,7 @@ export const repairOperations = {
     description:
       'Counts the newest 10,000 dead letters by pipeline, code and step, largest group first.',
     allows: READERS,
+    isSearch: true,
     query: closed({ open: FILTER.open }),
     responses: {
       200: {

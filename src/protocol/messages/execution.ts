@@ -536,6 +536,7 @@ export const executionOperations = {
     description:
       'Returns what the execution waits for, in one sentence, and what you can do about it.',
     allows: READERS,
+    isSearch: true,
     params: idParams,
     responses: {
       200: { what: 'The explanation.', schema: explanation },

@@ -83,6 +83,8 @@ export interface Operation {
   readonly takesValues?: boolean;
   /** By status. */
   readonly responses: Readonly<Record<number, DocumentedResponse>>;
+  /** It reads up to 10,000 rows for a small reply, so it takes more of its project's share (P-18). */
+  readonly isSearch?: boolean;
   /** The server may hold the request open for long. */
   readonly isLong?: boolean;
 }

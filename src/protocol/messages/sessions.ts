@@ -518,6 +518,7 @@ export const loadOperations = {
     description:
       "Returns how many of the project's executions wait for a worker and how many run, by lane.",
     allows: READERS,
+    isSearch: true,
     responses: { 200: { what: 'The counts.', schema: depth } },
   },
   readAdvice: {

@@ -121,7 +121,6 @@ export interface Route extends Operation {
 /** A page of a list or a claim costs as much as several small requests. */
 const PAGE_WEIGHT = 4;
 const CLAIM_WEIGHT = 8;
-/** Searches read up to 10,000 rows for a small reply. */
 const SEARCH_WEIGHT = 16;
 
 /** The share of a project. A project may have any name, so each kind of share has a prefix. */
@@ -142,14 +141,16 @@ export function shareNameOf(name: string, project: ProjectName): string {
   return name === 'heartbeat' ? `heartbeats of ${project}` : projectShare(project);
 }
 
-const SEARCHES: ReadonlySet<string> = new Set([
-  ...['explainExecution', 'groupDeadLetters', 'readDepth'],
-]);
+interface Weighed extends Pick<Operation, 'isSearch'> {
+  readonly name: string;
+  /** The schema of the reply. */
+  readonly reply?: object | undefined;
+}
 
-/** The part of its project's share that a request takes, from its name and the schema of its reply. */
-export function weightOf(name: string, reply: object = {}): number {
+/** The part of its project's share that a request takes. */
+export function weightOf({ name, isSearch, reply = {} }: Weighed): number {
   if (name === 'claimExecutions') return CLAIM_WEIGHT;
-  if (SEARCHES.has(name)) return SEARCH_WEIGHT;
+  if (isSearch === true) return SEARCH_WEIGHT;
   const { properties = {} } = reply as { readonly properties?: object };
   return 'items' in properties ? PAGE_WEIGHT : 1;
 }

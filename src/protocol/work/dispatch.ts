@@ -53,7 +53,7 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
       // A refused message takes a share too.
       const name = kindOf(envelope);
       const reply = isWorkKind(name) ? workMessage(name).reply : undefined;
-      const weight = weightOf(name, reply) + weightOfBytes(length);
+      const weight = weightOf({ name, reply }) + weightOfBytes(length);
       await shares.begin(shareNameOf(name, caller.project), weight);
       const { kind, body, bytes } = checked(envelope);
       const handle = workHandlers[kind] as (
