@@ -2,6 +2,7 @@
 
 import { type ReactNode, useEffect, useLayoutEffect, useRef } from 'react';
 import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
+import { StaleProvider, useStale } from './api/contact.ts';
 import { useLive } from './api/live.ts';
 import { useCaller } from './api/reads.ts';
 import { Guide } from './guide.tsx';
@@ -13,6 +14,7 @@ import { PAGES } from './pages.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { Empty, PageHead, ProblemNote } from './parts/notes.tsx';
 import { Link, useLocation } from './router.tsx';
+import { StaleBanner, Topbar } from './topbar.tsx';
 
 export function App(): ReactNode {
   const { path } = useLocation();
@@ -28,7 +30,11 @@ function Console(): ReactNode {
   if (code === 'project-denied' || code === 'project-unknown')
     return <SignIn problem={caller.error} />;
   if (caller.data === undefined) return <Arriving error={caller.error} />;
-  return <Frame caller={caller.data} />;
+  return (
+    <StaleProvider>
+      <Frame caller={caller.data} />
+    </StaleProvider>
+  );
 }
 
 /** Shown until the coordinator has returned the signed-in caller. */
@@ -48,7 +54,8 @@ function Arriving({ error }: { readonly error: unknown }): ReactNode {
 
 function Frame({ caller }: { readonly caller: CallerMessage }): ReactNode {
   const mayRead = READERS.some((role) => caller.roles.includes(role));
-  const liveness = useLive(mayRead);
+  useLive(mayRead);
+  const isStale = useStale();
   const { path } = useLocation();
   const found = PAGES.map((page) => ({ page, match: page.path.exec(path) })).find(
     ({ match }) => match !== null,
@@ -66,12 +73,14 @@ function Frame({ caller }: { readonly caller: CallerMessage }): ReactNode {
     shown.current = path;
   }, [path]);
   return (
-    <div className="frame">
+    <div className={isStale ? 'frame frame-stale' : 'frame'}>
       <a className="skip" href="#main">
         Skip to main content
       </a>
-      <Nav liveness={mayRead ? liveness : undefined} path={path} caller={caller} />
+      <Nav path={path} caller={caller} />
+      <Topbar />
       <main id="main" ref={main} tabIndex={-1}>
+        <StaleBanner />
         {caller.roles.includes('operate') ? <Guide /> : null}
         <ErrorBoundary key={path} title={title}>
           {found === undefined ? (

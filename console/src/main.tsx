@@ -13,17 +13,21 @@ import { applyTheme } from './theme.ts';
 
 applyTheme();
 
-const RETRIES = 3;
+const RETRIES = 2;
 
 const client = new QueryClient({
   defaultOptions: {
     queries: {
-      // Retry failures of the coordinator or the network. A refused request would be refused again.
+      // Retry failures of the coordinator. A refused request would be refused again, and after a
+      // timeout the next poll asks.
       retry: (count, error) =>
         count < RETRIES && (!(error instanceof Refused) || error.status >= 500),
+      // A browser that believes to be offline can still reach a coordinator on the same machine.
+      networkMode: 'always',
       staleTime: 500,
       refetchOnWindowFocus: true,
     },
+    mutations: { networkMode: 'always' },
   },
 });
 

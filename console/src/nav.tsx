@@ -5,7 +5,6 @@ import { type ReactNode, useState } from 'react';
 import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
 import { requestTo } from '../../src/protocol/messages/request.ts';
 import { chooseProject, chosenProject } from './api/call.ts';
-import type { Liveness } from './api/live.ts';
 import { useMay, useOperation, useRead } from './api/reads.ts';
 import { isAllowed, type PageSpec } from './page-spec.ts';
 import { PAGES } from './pages.tsx';
@@ -19,12 +18,9 @@ const GROUPS = [
 ] as const;
 
 export function Nav({
-  liveness,
   path,
   caller,
 }: {
-  /** Undefined if the key cannot read executions: then there is no live stream. */
-  readonly liveness: Liveness | undefined;
   readonly path: string;
   readonly caller: CallerMessage;
 }): ReactNode {
@@ -45,11 +41,6 @@ export function Nav({
         ))}
       </div>
       <div className="nav-foot">
-        {liveness === undefined ? null : (
-          <p className={`liveness liveness-${liveness}`} role="status">
-            {liveness === 'live' ? 'Live' : 'Reconnecting…'}
-          </p>
-        )}
         <Who caller={caller} />
         <ThemeChoice />
       </div>

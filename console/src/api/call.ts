@@ -1,7 +1,9 @@
-// Calls to the coordinator's API, with the sign-in cookie and a header that other sites cannot send.
+// Calls to the coordinator's API, with the sign-in cookie and a header that other sites cannot send. Each
+// has a time limit: a frozen coordinator accepts connections and never responds.
 
 import type { ProblemMessage } from '../../../src/protocol/messages/problem.ts';
 import type { ApiRequest } from '../../../src/protocol/messages/request.ts';
+import { noteHeard } from './contact.ts';
 
 const PROJECT_KEY = 'holdfast.project';
 
@@ -26,11 +28,9 @@ export async function call<Answer>(
   request: ApiRequest<Answer>,
   options: CallOptions = {},
 ): Promise<Answer> {
-  const response = await send(request, options);
-  if (response.status === 204) return undefined as Answer;
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (response.ok) return answer as Answer;
-  throw new Refused(problemIn(answer, response.status));
+  return exchange(request, options, async (response) =>
+    response.status === 204 ? (undefined as Answer) : ((await response.json()) as Answer),
+  );
 }
 
 /** Returns the body as it was stored, without parsing it. */
@@ -38,16 +38,55 @@ export async function callBytes(
   request: ApiRequest<unknown>,
   options: CallOptions = {},
 ): Promise<Blob> {
-  const response = await send(request, options);
-  if (response.ok) return response.blob();
-  throw new Refused(problemIn(await response.json().catch(() => undefined), response.status));
+  return exchange(request, options, (response) => response.blob());
 }
 
-async function send(request: ApiRequest<unknown>, options: CallOptions): Promise<Response> {
-  const { method, body } = request;
-  const { key, signal } = options;
+/** How long a response may take to begin: a read is quick, an operation may wait for a worker. */
+const BEGIN_MS = { read: 5_000, operation: 60_000 } as const;
+/** How long the body may take after that, on a slow line. */
+const BODY_MS = 60_000;
+
+async function exchange<Answer>(
+  request: ApiRequest<unknown>,
+  { key, signal }: CallOptions,
+  read: (response: Response) => Promise<Answer>,
+): Promise<Answer> {
+  const deadline = new AbortController();
+  const endIn = (ms: number): number => window.setTimeout(() => deadline.abort(), ms);
+  let timer = endIn(BEGIN_MS[request.method === 'GET' ? 'read' : 'operation']);
+  const signals = [deadline.signal, ...(signal === undefined ? [] : [signal])];
+  try {
+    const response = await fetch(pathOf(request), {
+      ...initOf(request, key),
+      signal: AbortSignal.any(signals),
+    });
+    window.clearTimeout(timer);
+    timer = endIn(BODY_MS);
+    noteHeard();
+    if (response.ok) return await read(response);
+    const answer: unknown = await response.json().catch(() => undefined);
+    throw new Refused(problemIn(answer, response.status));
+  } catch (cause) {
+    if (cause instanceof Refused || signal?.aborted === true) throw cause;
+    throw new Refused({ status: 0, code: 'unreachable', detail: LOST[effectOf(request)] });
+  } finally {
+    window.clearTimeout(timer);
+  }
+}
+
+const LOST = {
+  none: "Can't reach the coordinator. Retrying…",
+  unknown:
+    'The coordinator did not respond. It may or may not have made the change. Reload, and check before you repeat it.',
+} as const;
+
+function effectOf({ method }: ApiRequest<unknown>): keyof typeof LOST {
+  return method === 'GET' ? 'none' : 'unknown';
+}
+
+function initOf({ method, body }: ApiRequest<unknown>, key: string | undefined): RequestInit {
   const project = chosenProject();
-  return fetch(pathOf(request), {
+  return {
     method,
     // Revalidate each time; the coordinator sends 304 if nothing changed.
     cache: 'no-cache',
@@ -59,18 +98,7 @@ async function send(request: ApiRequest<unknown>, options: CallOptions): Promise
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(signal === undefined ? {} : { signal }),
-  }).catch((cause: unknown) => {
-    if (signal?.aborted === true) throw cause;
-    throw new Refused({
-      status: 0,
-      code: 'unreachable',
-      detail:
-        method === 'GET'
-          ? "Can't reach the coordinator. Retrying…"
-          : 'The coordinator did not respond. It may or may not have made the change. Reload, and check before you repeat it.',
-    });
-  });
+  };
 }
 
 function problemIn(

@@ -2,15 +2,15 @@
 // refetches the visible queries, at most once a second.
 
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { pathOf } from './call.ts';
+import { noteHeard, noteReturn, PING_MS, STALE_MS, silentMs } from './contact.ts';
 import { CALLER, isLive } from './reads.ts';
 
 const REFETCH_INTERVAL_MS = 1_000;
 const REOPEN_MS = 2_000;
-
-export type Liveness = 'live' | 'away';
+const WATCH_MS = 1_000;
 
 /** Limits how often live queries are refetched. */
 class Refetcher {
@@ -34,7 +34,8 @@ class Refetcher {
 
   /** The user may have been signed out. */
   checkCaller(): void {
-    void this.#client.invalidateQueries({ queryKey: [pathOf(CALLER)] });
+    const queryKey = [pathOf(CALLER)];
+    void this.#client.invalidateQueries({ queryKey }, { cancelRefetch: false });
   }
 
   close(): void {
@@ -48,19 +49,40 @@ class Refetcher {
  */
 class Stream {
   readonly #refetcher: Refetcher;
-  readonly #onLiveness: (liveness: Liveness) => void;
+  readonly #mayOpen: boolean;
   #source: EventSource | undefined;
   #reopenTimer: number | undefined;
+  #openedAt = 0;
   #wasOpen = false;
+  #wasSilent = false;
 
-  constructor(refetcher: Refetcher, onLiveness: (liveness: Liveness) => void) {
+  constructor(refetcher: Refetcher, mayOpen: boolean) {
     this.#refetcher = refetcher;
-    this.#onLiveness = onLiveness;
+    this.#mayOpen = mayOpen;
   }
 
   readonly refresh = (): void => {
     if (document.visibilityState === 'hidden') this.close();
-    else if (this.#source === undefined) this.#open();
+    else if (this.#source === undefined) {
+      noteReturn();
+      this.#open();
+    }
+  };
+
+  /**
+   * Asks for a sign of life if the stream has been silent, for example behind a proxy that buffers it.
+   * After a long silence the connection may be dead, so the stream is opened again.
+   */
+  readonly watch = (): void => {
+    if (document.visibilityState === 'hidden') return;
+    const silent = silentMs();
+    if (silent > PING_MS) this.#refetcher.checkCaller();
+    else if (this.#wasSilent) this.#refetcher.request();
+    this.#wasSilent = silent > PING_MS;
+    if (silent > STALE_MS && performance.now() - this.#openedAt > STALE_MS) {
+      this.close();
+      this.#open();
+    }
   };
 
   close(): void {
@@ -70,18 +92,21 @@ class Stream {
   }
 
   #open(): void {
+    if (!this.#mayOpen) return;
     const source = new EventSource(requestTo('GET /v1/events').path);
     this.#source = source;
+    this.#openedAt = performance.now();
+    for (const name of ['open', 'ping', 'changed', 'reset']) {
+      source.addEventListener(name, noteHeard);
+    }
     source.addEventListener('changed', this.#refetcher.request);
     source.addEventListener('reset', this.#refetcher.request);
     source.addEventListener('open', () => {
-      this.#onLiveness('live');
       // Events are lost while the stream is closed.
       if (this.#wasOpen) this.#refetcher.request();
       this.#wasOpen = true;
     });
     source.addEventListener('error', () => {
-      this.#onLiveness('away');
       // A browser reopens a broken stream, but not after an error response: a proxy sends one while
       // the coordinator restarts.
       if (source.readyState !== EventSource.CLOSED) return;
@@ -91,20 +116,20 @@ class Stream {
   }
 }
 
-export function useLive(isAllowed: boolean): Liveness {
+/** Keeps the stream open if the key may read it, and watches for silence. */
+export function useLive(mayRead: boolean): void {
   const client = useQueryClient();
-  const [liveness, setLiveness] = useState<Liveness>('away');
   useEffect(() => {
-    if (!isAllowed) return undefined;
     const refetcher = new Refetcher(client);
-    const stream = new Stream(refetcher, setLiveness);
+    const stream = new Stream(refetcher, mayRead);
     document.addEventListener('visibilitychange', stream.refresh);
+    const watcher = window.setInterval(stream.watch, WATCH_MS);
     stream.refresh();
     return () => {
       document.removeEventListener('visibilitychange', stream.refresh);
+      window.clearInterval(watcher);
       stream.close();
       refetcher.close();
     };
-  }, [client, isAllowed]);
-  return liveness;
+  }, [client, mayRead]);
 }

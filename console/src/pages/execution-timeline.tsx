@@ -11,7 +11,7 @@ import {
   timelineOf,
 } from '../model/timeline.ts';
 import { durationText, plural } from '../model/words.ts';
-import { useNow } from '../parts/marks.tsx';
+import { useNow } from '../parts/now.ts';
 
 export function TimelineView({
   events,

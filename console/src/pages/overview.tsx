@@ -9,8 +9,9 @@ import { call } from '../api/call.ts';
 import { useCaller, useRead } from '../api/reads.ts';
 import { pulseOf } from '../model/pulse.ts';
 import { countText, durationText, plural, quantile } from '../model/words.ts';
-import { Time, useNow } from '../parts/marks.tsx';
+import { Time } from '../parts/marks.tsx';
 import { PageHead, ProblemNote, StoreProblemNote } from '../parts/notes.tsx';
+import { useNow } from '../parts/now.ts';
 import { Plot } from '../parts/plot.tsx';
 import { Link } from '../router.tsx';
 

@@ -11,8 +11,9 @@ import type {
 import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
 import { durationText, plural, sentenceCase } from '../model/words.ts';
 import { OperationButton } from '../parts/dialog.tsx';
-import { ExecutionLink, Fence, Status, Time, useNow } from '../parts/marks.tsx';
+import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
 import { AdminElsewhere, Empty, More, PageHead, Shown } from '../parts/notes.tsx';
+import { useNow } from '../parts/now.ts';
 import { type Column, LongTable, Table } from '../parts/table.tsx';
 import { AdvicePanel } from './advice.tsx';
 

@@ -1,9 +1,11 @@
 // Small parts that every page uses: times, statuses, fences, IDs.
 
 import { type ReactNode, useEffect, useState } from 'react';
+import { useStale } from '../api/contact.ts';
 import { shownFence } from '../model/timeline.ts';
 import { durationText, shortId, statusText } from '../model/words.ts';
 import { Link } from '../router.tsx';
+import { useNow } from './now.ts';
 
 const TODAY = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
@@ -24,6 +26,10 @@ const OTHER_YEAR = new Intl.DateTimeFormat(undefined, {
   month: 'short',
   day: '2-digit',
 });
+
+export function clockText(ms: number): string {
+  return TODAY.format(ms);
+}
 
 function formatFor(date: Date): Intl.DateTimeFormat {
   const now = new Date();
@@ -50,16 +56,6 @@ export function LinkedText({ text }: { readonly text: string }): ReactNode {
     .map((part) => (INSTANT.test(part) ? <Time key={part} at={part} /> : part));
 }
 
-/** The browser's clock, updated at this interval. */
-export function useNow(everyMs = 1_000): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = window.setInterval(() => setNow(Date.now()), everyMs);
-    return () => window.clearInterval(timer);
-  }, [everyMs]);
-  return now;
-}
-
 /** The time left, or the time since. */
 export function Until({ at }: { readonly at: string }): ReactNode {
   const ms = Date.parse(at) - useNow();
@@ -78,9 +74,12 @@ export function Status({
   readonly status: string;
   readonly holds?: readonly string[];
 }): ReactNode {
+  // An old reading of a heartbeat says nothing about now.
+  const isUnknown = useStale() && status === 'alive';
+  const shown = isUnknown ? 'unknown' : status;
   return (
     <span className="states">
-      <span className={`state state-${status}`}>{statusText(status)}</span>
+      <span className={`state state-${shown}`}>{statusText(shown)}</span>
       {holds.map((hold) => (
         <span className="state state-hold" key={hold}>
           {statusText(hold)}

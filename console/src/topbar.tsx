@@ -1,0 +1,46 @@
+// The line above every page: search, and whether the figures below are current.
+
+import type { ReactNode } from 'react';
+import { type Contact, useContact } from './api/contact.ts';
+import { durationText } from './model/words.ts';
+import { clockText } from './parts/marks.tsx';
+
+export function Topbar(): ReactNode {
+  return (
+    <header className="topbar">
+      <Liveness />
+    </header>
+  );
+}
+
+function Liveness(): ReactNode {
+  const contact = useContact();
+  return (
+    <p className={`liveness liveness-${contact.kind}`}>
+      <LivenessText contact={contact} />
+    </p>
+  );
+}
+
+function LivenessText({ contact }: { readonly contact: Contact }): ReactNode {
+  if (contact.kind === 'returning') return 'Reconnecting…';
+  if (contact.kind === 'stale') return `Stale · ${durationText(contact.silentMs)}`;
+  return (
+    <>
+      Live <span className="liveness-at">· {clockText(contact.heardAt)}</span>
+    </>
+  );
+}
+
+/** Page-wide, because a person looks at the figures and not at a corner. */
+export function StaleBanner(): ReactNode {
+  const contact = useContact();
+  if (contact.kind !== 'stale') return null;
+  return (
+    <p className="stale-banner" role="alert">
+      <strong>The coordinator has not responded for {durationText(contact.silentMs)}.</strong> These
+      figures are from {clockText(Date.now() - contact.silentMs)}. The console retries every few
+      seconds.
+    </p>
+  );
+}

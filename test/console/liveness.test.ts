@@ -1,0 +1,65 @@
+// A real coordinator process stops (SIGSTOP). Its connections stay open and nothing fails, so the
+// console must notice the silence.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { provideConsole } from '../../scripts/console/provide.ts';
+import { startHoldfast } from '../cli/spawned.ts';
+import { startChromium } from '../services/chromium.ts';
+import { ConsoleDriver } from './browser/console-driver.ts';
+
+const PAGES = [
+  ['/', 'Overview'],
+  ['/executions', 'Executions'],
+  ['/workers', 'Leases and workers'],
+  ['/inbox', 'Inbox'],
+] as const;
+
+/** Three pings are 12 s. */
+const NOTICED_MS = 20_000;
+
+test('no page looks healthy after three missed pings, and all recover', async () => {
+  await provideConsole(() => undefined);
+  const cwd = await mkdtemp(join(tmpdir(), 'holdfast-frozen-'));
+  const dev = startHoldfast(['dev', '--port', '0'], { cwd });
+  const browser = await startChromium();
+  try {
+    const url = await dev.url();
+    await dev.prints(/"first":"([^"]+)"/);
+    const drivers = await Promise.all(
+      PAGES.map(async ([path, heading]) => {
+        const driver = await ConsoleDriver.create(browser.context, { url, label: 'frozen' });
+        await driver.open(path, heading);
+        await driver.page.locator('.liveness-live').waitFor();
+        return driver;
+      }),
+    );
+    dev.child.kill('SIGSTOP');
+    for (const { page } of drivers) {
+      const banner = page.getByText(/has not responded for \d+ s/);
+      await banner.waitFor({ timeout: NOTICED_MS });
+      await page.getByText(/^Stale · \d+ s$/).waitFor();
+      assert.equal(await page.locator('.liveness-live').count(), 0);
+      assert.equal(await page.getByText('Healthy').count(), 0, page.url());
+      const colour = await page.evaluate<string>(
+        `getComputedStyle(document.querySelector('main > :last-child')).filter`,
+      );
+      assert.match(colour, /grayscale/, page.url());
+    }
+    await drivers[0]?.checkAccess('a stale page');
+    await drivers[0]?.shoot('stale');
+    dev.child.kill('SIGCONT');
+    for (const { page } of drivers) {
+      await page.locator('.liveness-live').waitFor();
+      await page.locator('.stale-banner').waitFor({ state: 'detached' });
+    }
+  } finally {
+    dev.child.kill('SIGCONT');
+    await browser.stop();
+    await dev.stop('SIGKILL');
+    await rm(cwd, { recursive: true, force: true });
+  }
+});
