@@ -4,10 +4,11 @@ import { postgresForTests } from '../services/postgres.ts';
 import { OPERATION_CASES } from './browser/operations.ts';
 import { PAGE_CASES } from './browser/pages.ts';
 import { registerBrowser } from './browser/register.ts';
+import { WATERFALL_CASES } from './browser/waterfall-operations.ts';
 
 const database = postgresForTests();
 
-registerBrowser('postgres', [...PAGE_CASES, ...OPERATION_CASES], async () => {
+registerBrowser('postgres', [...PAGE_CASES, ...WATERFALL_CASES, ...OPERATION_CASES], async () => {
   const { url } = await database;
   return openPostgresStore({ url, schema: 'console' });
 });

@@ -2,6 +2,11 @@ import { sample } from '../services/tier.ts';
 import { OPERATION_CASES } from './browser/operations.ts';
 import { PAGE_CASES } from './browser/pages.ts';
 import { registerBrowser } from './browser/register.ts';
+import { WATERFALL_CASES } from './browser/waterfall-operations.ts';
 
 const operations = sample('operations in the console', OPERATION_CASES, 6);
-registerBrowser('sqlite', [...PAGE_CASES, ...operations], async () => undefined);
+registerBrowser(
+  'sqlite',
+  [...PAGE_CASES, ...WATERFALL_CASES, ...operations],
+  async () => undefined,
+);

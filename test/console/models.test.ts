@@ -3,18 +3,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fieldsOf, readAnswer } from '../../console/src/model/answer-fields.ts';
+import type { Event } from '../../console/src/model/events.ts';
 import { pulseOf } from '../../console/src/model/pulse.ts';
 import { reportBlocks } from '../../console/src/model/report.ts';
-import { readSearch, writeSearch } from '../../console/src/model/search-text.ts';
 import {
-  LANES_MAX,
-  scaleOf,
-  shownFence,
-  type TimelineEvent,
-  timelineOf,
-} from '../../console/src/model/timeline.ts';
+  compressedScale,
+  idleOf,
+  isMostlyIdle,
+  linearScale,
+} from '../../console/src/model/scale.ts';
+import { readSearch, writeSearch } from '../../console/src/model/search-text.ts';
 import { tradeOffOf } from '../../console/src/model/trade-off.ts';
-import { actionText, callText, durationText } from '../../console/src/model/words.ts';
+import { type Row, rangeOf, waterfallOf } from '../../console/src/model/waterfall.ts';
+import { actionText, callText, durationText, shownFence } from '../../console/src/model/words.ts';
 
 const FENCE = 2 ** 40;
 
@@ -22,14 +23,14 @@ function at(ms: number): string {
   return new Date(1_700_000_000_000 + ms).toISOString();
 }
 
-function happened(...kinds: readonly (readonly [number, string, object?])[]): TimelineEvent[] {
+function happened(...kinds: readonly (readonly [number, string, object?])[]): Event[] {
   return kinds.map(([ms, kind, more = {}], index) => ({
     ...{ seq: index + 1, at: at(ms), kind },
     ...more,
   }));
 }
 
-describe('the timeline', () => {
+describe('the waterfall', () => {
   test('shows each owner, and a takeover if the owner before was lost', () => {
     const events = happened(
       [0, 'submitted'],
@@ -37,93 +38,172 @@ describe('the timeline', () => {
       [500, 'claimed', { fence: FENCE + 2, body: { owner: 'two', previous: 'lost' } }],
       [600, 'completed', { fence: FENCE + 2 }],
     );
-    const { lanes, takeovers, toMs, fromMs, isOver } = timelineOf(events);
-    const [owner] = lanes;
+    const { owner, takeovers, toMs, fromMs, isOver, workers } = waterfallOf(events);
     assert.deepEqual(
-      owner?.spans.map(({ spent, label }) => [spent, label]),
+      owner.spans.map(({ spent, label }) => [spent, label]),
       [
-        ['lost', 'one · fence 1.1'],
-        ['owned', 'two · fence 1.2'],
+        ['queued', 'Queued'],
+        ['lost', 'one · 1.1'],
+        ['owned', 'two · 1.2'],
       ],
     );
     assert.deepEqual(
       takeovers.map(({ fence }) => fence),
       [FENCE + 2],
     );
-    assert.deepEqual([toMs - fromMs, isOver], [600, true]);
+    assert.deepEqual([toMs - fromMs, isOver, workers], [600, true, 2]);
   });
 
-  test('puts attempts of a step in one lane, and its compensation in another', () => {
+  test('attempts and backoff are one row; the compensation is a group of its own', () => {
+    const failed = { key: 'step:pay#1', attempt: 1, retryInMs: 15, failure: { message: 'busy' } };
     const events = happened(
       [0, 'claimed', { fence: FENCE + 1, body: { owner: 'one', previous: 'none' } }],
-      [
-        10,
-        'step-failed',
-        { name: 'pay', body: { key: 'step:pay#1', attempt: 1, failure: { message: 'busy' } } },
-      ],
-      [30, 'step-completed', { name: 'pay', body: { key: 'step:pay#1', attempt: 2 } }],
+      [10, 'step-failed', { name: 'pay', body: failed }],
+      [30, 'step-completed', { name: 'pay', body: { key: 'step:pay#1', attempt: 2, saga: true } }],
+      [35, 'step-completed', { name: 'book', body: { key: 'step:book#1', saga: true } }],
       [40, 'compensating'],
       [50, 'claimed', { fence: FENCE + 2, body: { owner: 'one', previous: 'given-back' } }],
-      [60, 'step-completed', { name: 'pay', body: { key: 'undo:step:pay#1' } }],
-      [70, 'compensated'],
+      [60, 'step-failed', { name: 'book', body: { key: 'undo:step:book#1', attempt: 1 } }],
+      [70, 'quarantined'],
     );
-    const { lanes } = timelineOf(events);
-    assert.deepEqual(
-      lanes.map(({ kind, spans }) => [kind, ...spans.map(({ spent }) => spent)]),
-      [
-        ['owner', 'owned', 'owned'],
-        ['step', 'failed', 'done'],
-        ['undo', 'done'],
-      ],
-    );
-    assert.match(lanes[1]?.spans[0]?.label ?? '', /attempt 1 failed: busy/);
+    const { rows, compensation } = waterfallOf(events);
+    const spent = ({ name, spans }: Row) => [name, ...spans.map((span) => span.spent)];
+    assert.deepEqual(rows.map(spent), [
+      ['pay', 'failed', 'backoff', 'ok'],
+      ['book', 'ok'],
+    ]);
+    assert.deepEqual(compensation.map(spent), [
+      ['book', 'failed'],
+      ['pay', 'skipped'],
+    ]);
+    const [, backoff, second] = rows[0]?.spans ?? [];
+    assert.deepEqual([backoff?.toMs, second?.fromMs], [Date.parse(at(25)), Date.parse(at(25))]);
+    assert.match(rows[0]?.spans[0]?.label ?? '', /attempt 1 failed: busy/);
   });
 
-  test('shows a wait as open until it is settled, then with its length', () => {
+  test('parallel steps start together, also in a history without start times', () => {
+    const keys = ['a', 'b', 'c'].map((name) => `step:${name}#1`);
+    const events = happened(
+      [0, 'submitted'],
+      [5, 'claimed', { fence: FENCE + 1, body: { owner: 'one', previous: 'none' } }],
+      [100, 'step-completed', { name: 'a', body: { key: keys[0], with: keys.slice(1) } }],
+      [400, 'step-completed', { name: 'b', body: { key: keys[1] } }],
+      [900, 'step-completed', { name: 'c', body: { key: keys[2] } }],
+      [950, 'step-completed', { name: 'd', body: { key: 'step:d#1', tookMs: 20 } }],
+      [960, 'completed'],
+    );
+    const { rows } = waterfallOf(events);
+    assert.deepEqual(
+      rows.map((row) => [row.name, rangeOf(row).fromMs - Date.parse(at(0)), row.isParallel]),
+      [
+        ['a', 5, true],
+        ['b', 5, true],
+        ['c', 5, true],
+        ['d', 930, false],
+      ],
+    );
+    assert.deepEqual(
+      rows.map(({ isExact }) => isExact),
+      [false, false, false, true],
+      'only a recorded duration is exact',
+    );
+  });
+
+  test('a fan-out is one row with its failures first', () => {
+    const group = 'children:resize#1';
+    const ended = (nth: number, status: string) => ({
+      ...{ name: `${group}[${nth}]` },
+      body: { key: `${group}[${nth}]`, id: `c${nth}`, status },
+    });
+    const events = happened(
+      [0, 'submitted'],
+      [10, 'child-spawned', { name: 'resize', body: { key: group, ids: ['c0', 'c1', 'c2'] } }],
+      [20, 'child-ended', ended(0, 'completed')],
+      [30, 'child-ended', ended(1, 'completed')],
+      [40, 'child-ended', ended(2, 'failed')],
+      [50, 'completed'],
+    );
+    const [row, ...others] = waterfallOf(events).rows;
+    assert.deepEqual([row?.counts, others], [{ all: 3, ok: 2, bad: 1 }, []]);
+    assert.deepEqual(
+      row?.children?.map(({ execution }) => execution),
+      ['c2', 'c0', 'c1'],
+    );
+    assert.equal(row?.spans[0]?.toMs, Date.parse(at(40)));
+  });
+
+  test('a wait is open until it is settled; a sleep reaches to its end', () => {
     const opened = happened(
       [0, 'submitted'],
       [10, 'await-opened', { name: 'approval', body: { key: 'await:approval#1' } }],
     );
-    assert.deepEqual(timelineOf(opened).lanes[1]?.spans[0]?.toMs, undefined);
+    assert.equal(waterfallOf(opened).rows[0]?.spans[0]?.toMs, undefined);
     const settled = [
       ...opened,
       ...happened([900, 'await-settled', { name: 'approval', body: { key: 'await:approval#1' } }]),
     ];
-    const [span] = timelineOf(settled).lanes[1]?.spans ?? [];
+    const [span] = waterfallOf(settled).rows[0]?.spans ?? [];
     assert.deepEqual([span?.spent, (span?.toMs ?? 0) - (span?.fromMs ?? 0)], ['waiting', 890]);
+    const sleeps = happened(
+      [0, 'submitted'],
+      [10, 'timer-set', { name: 'nap', body: { key: 'sleep:nap#1', ms: 86_400_000 } }],
+    );
+    assert.equal(waterfallOf(sleeps).toMs, Date.parse(at(86_400_010)));
   });
 
-  test('a scale keeps the order, begins at 0 and ends at 1; milliseconds stay visible beside days', () => {
-    const events = happened(
-      [0, 'claimed', { fence: FENCE + 1, body: { owner: 'one', previous: 'none' } }],
-      [5, 'step-completed', { name: 'pay', body: { key: 'step:pay#1' } }],
-      [6, 'timer-set', { name: 'sleep', body: { key: 'sleep:1' } }],
-      [9 * 86_400_000, 'timer-fired', { name: 'sleep', body: { key: 'sleep:1' } }],
-      [9 * 86_400_000 + 5, 'completed'],
-    );
-    const timeline = timelineOf(events);
-    for (const isCompressed of [true, false]) {
-      const places = events.map((event) => scaleOf(timeline, isCompressed)(Date.parse(event.at)));
+  test('fifty thousand steps are read in good time', () => {
+    const steps = Array.from({ length: 50_000 }, (_, index) =>
+      happened([index, 'step-completed', { name: 's', body: { key: `step:s#${index}` } }]),
+    ).flat();
+    assert.equal(waterfallOf(steps).rows.length, 50_000);
+  });
+
+  test('a fence is an epoch and a number', () => {
+    assert.equal(shownFence(3 * FENCE + 42), '3.42');
+  });
+});
+
+describe('the axis of the waterfall', () => {
+  const events = happened(
+    [0, 'claimed', { fence: FENCE + 1, body: { owner: 'one', previous: 'none' } }],
+    [5, 'step-completed', { name: 'pay', body: { key: 'step:pay#1' } }],
+    [6, 'timer-set', { name: 'sleep', body: { key: 'sleep:1', ms: 9 * 86_400_000 } }],
+    [7, 'parked'],
+    [9 * 86_400_000, 'claimed', { fence: FENCE + 2, body: { owner: 'one', previous: 'parked' } }],
+    [9 * 86_400_000 + 5, 'completed'],
+  );
+  const known = waterfallOf(events);
+  const idle = idleOf(known, known);
+
+  test('keeps the order, begins at 0 and ends at 1, and can be inverted', () => {
+    const scales = [linearScale(known, known.fromMs), compressedScale(idle, known, known.fromMs)];
+    for (const scale of scales) {
+      const places = events.map((event) => scale.at(Date.parse(event.at)));
       assert.deepEqual(
         places,
         places.toSorted((one, other) => one - other),
       );
       assert.deepEqual([places.at(0), places.at(-1)], [0, 1]);
+      const middle = known.fromMs + 3;
+      assert.ok(Math.abs(scale.msAt(scale.at(middle)) - middle) < 1);
     }
-    const scale = scaleOf(timeline, true);
-    assert.ok(scale(Date.parse(at(5))) > 0.02, 'the step of 5 ms has a width');
   });
 
-  test('draws the newest of very many calls, and counts the others', () => {
-    const steps = Array.from({ length: 50_000 }, (_, index) =>
-      happened([index, 'step-completed', { name: 's', body: { key: `step:s#${index}` } }]),
-    ).flat();
-    const { lanes, leftOut } = timelineOf(steps);
-    assert.deepEqual([lanes.length, leftOut], [LANES_MAX + 1, 50_000 - LANES_MAX]);
-  });
-
-  test('a fence is an epoch and a number', () => {
-    assert.equal(shownFence(3 * FENCE + 42), '3.42');
+  test('is linear with round labels; idle time is cut short only where it hides the work', () => {
+    const { at: place, ticks } = linearScale({ fromMs: 1_000, toMs: 3_700 }, 1_000);
+    assert.equal(place(2_350), 0.5);
+    assert.deepEqual(
+      ticks.map(({ label }) => label),
+      ['0', '500 ms', '1.0 s', '1.5 s', '2.0 s', '2.5 s'],
+    );
+    assert.ok(isMostlyIdle(idle, known));
+    assert.ok(!isMostlyIdle([], { fromMs: 0, toMs: 60_000 }));
+    const scale = compressedScale(idle, known, known.fromMs);
+    assert.ok(scale.at(Date.parse(at(5))) > 0.3, 'the step of 5 ms has a width');
+    assert.deepEqual(
+      scale.breaks.map(({ label }) => label),
+      ['9 d'],
+    );
   });
 });
 

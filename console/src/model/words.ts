@@ -47,6 +47,13 @@ export function countedText(
   return hasMore ? `${countText(count)}+ ${many}` : plural(count, one, many);
 }
 
+const COUNTERS = 2 ** 40;
+
+/** Epoch and counter of a fence, as the command line prints them. */
+export function shownFence(fence: number): string {
+  return `${Math.floor(fence / COUNTERS)}.${fence % COUNTERS}`;
+}
+
 /** A status, an event kind or another code in sentence case. */
 export function sentenceCase(code: string): string {
   return `${code.charAt(0).toUpperCase()}${code.slice(1).replaceAll('-', ' ')}`;

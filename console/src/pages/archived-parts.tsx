@@ -13,7 +13,7 @@ import { Documents } from './archived-documents.tsx';
 import { ReportView } from './archived-report.tsx';
 import { type ArchivedStep, Steps } from './archived-steps.tsx';
 import { HistoryTable } from './execution-history.tsx';
-import { TimelineView } from './execution-timeline.tsx';
+import { WaterfallView } from './execution-waterfall.tsx';
 
 /** Read once: documents never change. */
 function useDocument(
@@ -68,7 +68,7 @@ export function ArchivedParts({
           <OfDocument<readonly HistoryMessage[]> id={id} name="history.json">
             {(events) => (
               <>
-                <TimelineView events={events} />
+                <WaterfallView events={events} />
                 <HistoryTable events={events} />
               </>
             )}

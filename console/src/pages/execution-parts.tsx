@@ -1,13 +1,18 @@
 // Input and output, related executions and activity of one execution.
 
 import type { ReactNode } from 'react';
-import type { ExecutionInFull, ResultMessage } from '../../../src/protocol/messages/execution.ts';
+import type {
+  ExecutionInFull,
+  HistoryMessage,
+  ResultMessage,
+} from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type Child, useChildren } from '../api/children.ts';
 import { itemsOf, useRead } from '../api/reads.ts';
+import { bodyOf } from '../model/events.ts';
 import { actionText, actorText, countedText } from '../model/words.ts';
 import { JsonView } from '../parts/json.tsx';
-import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
+import { ExecutionLink, Fence, MsTime, Status, Time } from '../parts/marks.tsx';
 import { Empty, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
 
@@ -40,6 +45,23 @@ export function Values({
         </section>
       ))}
     </div>
+  );
+}
+
+export function isLog({ kind }: HistoryMessage): boolean {
+  return kind === 'progressed';
+}
+
+export function LogLines({ events }: { readonly events: readonly HistoryMessage[] }): ReactNode {
+  if (events.length === 0) return <Empty title="No log lines" />;
+  return (
+    <ol className="relatives">
+      {events.map((event) => (
+        <li key={event.seq}>
+          <MsTime at={event.at} /> <span className="mono">{bodyOf(event).log}</span>
+        </li>
+      ))}
+    </ol>
   );
 }
 

@@ -1,25 +1,27 @@
 // One execution: why it is not moving, its facts, timeline, history, payloads and actions.
 
 import { type ReactNode, useEffect, useState } from 'react';
+import type { RefusedWriteMessage } from '../../../src/features/audit/messages.ts';
 import type {
   ExecutionInFull,
-  HistoryMessage,
+  ResultMessage,
   StoreProblemMessage,
 } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { useHistory } from '../api/history.ts';
-import { useRead } from '../api/reads.ts';
+import { type FullHistory, useHistory } from '../api/history.ts';
+import { useMay, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { actorText, countText, durationText, shortId, statusText } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
 import { ExecutionLink, Fence, LinkedText, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown, StoreProblemNote } from '../parts/notes.tsx';
 import { Tabs } from '../parts/tabs.tsx';
-import { Link } from '../router.tsx';
-import { HistoryTable, isLog } from './execution-history.tsx';
+import { goWith, Link, useLocation } from '../router.tsx';
+import { HistoryTable } from './execution-history.tsx';
+import { Inspector } from './execution-inspector.tsx';
 import { ExecutionOperations, useRedriven } from './execution-operations.tsx';
-import { Records, Related, Values } from './execution-parts.tsx';
-import { TimelineView } from './execution-timeline.tsx';
+import { isLog, LogLines, Records, Related, Values } from './execution-parts.tsx';
+import { WaterfallView } from './execution-waterfall.tsx';
 
 export interface Explained {
   readonly code: string;
@@ -70,8 +72,7 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
           <>
             <Why explained={explained.data} error={explained.error} />
             <Facts execution={execution} />
-            <TimelineView events={history.events} />
-            <Parts execution={execution} events={history.events} isComplete={history.isComplete} />
+            <Details execution={execution} history={history} />
           </>
         )}
       </Shown>
@@ -159,27 +160,69 @@ function ReleaseLink({ execution }: { readonly execution: ExecutionInFull }): Re
 
 const TABS = ['History', 'Log', 'Input & output', 'Related', 'Activity'] as const;
 
-function Parts({
-  execution,
-  events,
-  isComplete,
-}: {
+type Tab = (typeof TABS)[number];
+
+interface DetailsProps {
   readonly execution: ExecutionInFull;
-  readonly events: readonly HistoryMessage[];
-  readonly isComplete: boolean;
-}): ReactNode {
-  const [tab, setTab] = useState<(typeof TABS)[number]>('History');
-  const isEnded = ENDED.has(execution.status);
-  const result = useRead(requestTo('GET /v1/executions/:id/result', { id: execution.id }), {
-    isEnabled: isEnded,
+  readonly history: FullHistory;
+}
+
+/** The waterfall, the inspector and the tabs share the selected event, which is in the URL. */
+function Details({ execution, history }: DetailsProps): ReactNode {
+  const { events } = history;
+  const { id } = execution;
+  const location = useLocation();
+  const { operate } = useMay();
+  const chosen = location.query.get('event') ?? undefined;
+  const onChoose = (event: string): void => goWith(location, { event }, { replace: true });
+  const writes = useRead(requestTo('GET /v1/refused-writes', { execution: id }), {
+    ...{ everyMs: REFUSED_MS, isEnabled: operate },
   });
+  const refused = writes.data?.items ?? NO_WRITES;
+  const result = useRead(requestTo('GET /v1/executions/:id/result', { id }), {
+    isEnabled: ENDED.has(execution.status),
+  });
+  const selection = { refused, chosen, onChoose };
+  return (
+    <>
+      <div className="waterfall-split">
+        <WaterfallView events={events} {...selection} />
+        <Inspector
+          execution={execution}
+          result={result.data}
+          events={events}
+          refused={refused}
+          chosen={chosen}
+        />
+      </div>
+      <Parts execution={execution} history={history} result={result.data} {...selection} />
+    </>
+  );
+}
+
+const REFUSED_MS = 3_000;
+const NO_WRITES: readonly RefusedWriteMessage[] = [];
+
+interface PartsProps extends DetailsProps {
+  readonly result: ResultMessage | undefined;
+  readonly refused: readonly RefusedWriteMessage[];
+  readonly chosen: string | undefined;
+  readonly onChoose: (event: string) => void;
+}
+
+function Parts({ execution, history, result, ...selection }: PartsProps): ReactNode {
+  const { events, isComplete } = history;
+  const location = useLocation();
+  const named = location.query.get('tab') as Tab | null;
+  const tab = named !== null && TABS.includes(named) ? named : 'History';
+  const logs = events.filter(isLog);
   return (
     <section className="card">
       <Tabs
         label="Execution details"
         names={TABS}
         chosen={tab}
-        onChoose={setTab}
+        onChoose={(name) => goWith(location, { tab: name === 'History' ? undefined : name })}
         beside={{
           History: (
             <span className="count">
@@ -187,11 +230,14 @@ function Parts({
               {isComplete ? '' : '…'}
             </span>
           ),
+          ...(logs.length === 0
+            ? {}
+            : { Log: <span className="count">{countText(logs.length)}</span> }),
         }}
       >
-        {tab === 'History' ? <HistoryTable events={events} /> : null}
-        {tab === 'Log' ? <HistoryTable events={events.filter(isLog)} empty="No log lines" /> : null}
-        {tab === 'Input & output' ? <Values execution={execution} result={result.data} /> : null}
+        {tab === 'History' ? <HistoryTable events={events} {...selection} /> : null}
+        {tab === 'Log' ? <LogLines events={logs} /> : null}
+        {tab === 'Input & output' ? <Values execution={execution} result={result} /> : null}
         {tab === 'Related' ? <Related execution={execution} /> : null}
         {tab === 'Activity' ? <Records id={execution.id} /> : null}
       </Tabs>

@@ -2,8 +2,7 @@
 
 import { type ReactNode, useEffect, useState } from 'react';
 import { useStale } from '../api/contact.ts';
-import { shownFence } from '../model/timeline.ts';
-import { durationText, shortId, statusText } from '../model/words.ts';
+import { durationText, shortId, shownFence, statusText } from '../model/words.ts';
 import { Link } from '../router.tsx';
 import { useNow } from './now.ts';
 
@@ -37,12 +36,33 @@ function formatFor(date: Date): Intl.DateTimeFormat {
   return date.getFullYear() === now.getFullYear() ? OTHER : OTHER_YEAR;
 }
 
+function instantText(at: string): string {
+  return `${at.replace('T', ' ').replace('Z', '')} UTC`;
+}
+
 /** In the browser's time zone; UTC as a tooltip. */
 export function Time({ at }: { readonly at: string }): ReactNode {
   const date = new Date(at);
   return (
-    <time className="time" dateTime={at} title={`${at.replace('T', ' ').replace('Z', '')} UTC`}>
+    <time className="time" dateTime={at} title={instantText(at)}>
       {formatFor(date).format(date)}
+    </time>
+  );
+}
+
+const BY_MS = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hourCycle: 'h23',
+});
+
+/** The time of day to the millisecond; the date as a tooltip. */
+export function MsTime({ at }: { readonly at: string }): ReactNode {
+  return (
+    <time className="time mono" dateTime={at} title={instantText(at)}>
+      {BY_MS.format(new Date(at))}
     </time>
   );
 }
@@ -61,7 +81,7 @@ export function Until({ at }: { readonly at: string }): ReactNode {
   const ms = Date.parse(at) - useNow();
   const text = ms >= 0 ? `in ${durationText(ms)}` : `${durationText(-ms)} ago`;
   return (
-    <time className="time" dateTime={at} title={`${at.replace('T', ' ').replace('Z', '')} UTC`}>
+    <time className="time" dateTime={at} title={instantText(at)}>
       {text}
     </time>
   );

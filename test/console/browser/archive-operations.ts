@@ -46,7 +46,7 @@ const browses: BrowserCase = {
   },
 };
 
-const SHOWN = { Record: '"completed"', Steps: 'step:write#1', History: 'submitted' } as const;
+const SHOWN = { Record: '"completed"', Steps: 'step:write#1', History: 'Submitted' } as const;
 
 async function spoil(folder: string, id: string): Promise<void> {
   const files = await readdir(folder, { recursive: true });

@@ -73,7 +73,7 @@ async function freeze(driver: ConsoleDriver): Promise<void> {
   await driver.shoot('refused');
   await driver.checkAccess('the strip');
   await page.getByRole('listitem').filter({ hasText: 'Refused: fence' }).getByRole('link').click();
-  await page.getByRole('button', { name: /Taken over/ }).waitFor();
+  await page.getByRole('cell', { name: 'Taken over' }).waitFor();
   await page.getByText(/Completed at/).waitFor();
   await driver.shoot('taken-over');
 }
@@ -86,7 +86,7 @@ async function failPayment(driver: ConsoleDriver): Promise<void> {
   await story.getByRole('link').click();
   await page.getByText(/Quarantined at/).waitFor();
   // The page reads the history and the explanation separately, so wait for both.
-  const undone = page.locator('.lane-undo .lane-name');
+  const undone = page.locator('.line-undo .line-name');
   await undone.nth(3).waitFor();
   // In reverse order: the last course first, the payment last.
   const lanes = await undone.allTextContents();

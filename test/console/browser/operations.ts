@@ -181,7 +181,7 @@ const live: BrowserCase = {
     await driver.open('/executions?pipeline=nobody-runs-this', 'Executions');
     const { page } = driver;
     await page.getByText('No matching executions').waitFor();
-    await page.getByText('Live', { exact: true }).waitFor();
+    await page.locator('.liveness-live').waitFor();
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
     await client.executions.submit({ pipeline: 'nobody-runs-this' });
     await page.getByRole('cell', { name: 'nobody-runs-this' }).waitFor();

@@ -22,10 +22,16 @@ const PAGES: readonly PageUnderTest[] = [
     shows: /Compensated at/,
   },
   {
+    name: 'checkout',
+    heading: 'checkout',
+    path: ({ checkout }) => `/executions/${checkout}?event=27`,
+    shows: 'not run',
+  },
+  {
     name: 'taken-over',
     heading: 'slow',
     path: ({ takenOver }) => `/executions/${takenOver}`,
-    shows: 'taken over',
+    shows: 'Taken over',
   },
   { name: 'inbox', heading: 'Inbox', path: () => '/inbox', shows: '"boots"' },
   { name: 'dead-letters', heading: 'Dead letters', path: () => '/dead-letters', shows: 'declined' },

@@ -123,10 +123,11 @@ const comesBack: BrowserCase = {
       refusals += 1;
       return refusals > 2 ? route.continue() : route.fulfill({ status: 502, body: 'Bad gateway' });
     });
-    await driver.open('/executions?pipeline=late', 'Executions');
-    await page.getByText('Live', { exact: true }).waitFor();
-    await page.unroute(STREAM);
     const isStream = (sent: { url(): string }): boolean => STREAM.test(sent.url());
+    const streams = page.waitForResponse((each) => isStream(each) && each.status() === 200);
+    await driver.open('/executions?pipeline=late', 'Executions');
+    await streams;
+    await page.unroute(STREAM);
     const closed = page.waitForEvent('requestfailed', isStream);
     await page.evaluate(tabIs('hidden'));
     await closed;

@@ -5,10 +5,11 @@ import { Holdfast, pipeline, question, type Schema, StepError } from '../../../s
 import type { SessionId } from '../../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { until } from '../../server/coordinator.ts';
+import { type Checkout, plantCheckout } from './checkout.ts';
 import { plantArchived } from './museum.ts';
 import { type Parcels, plantParcels } from './parcels.ts';
 
-export interface World extends Parcels {
+export interface World extends Parcels, Omit<Checkout, 'closeCheckout'> {
   readonly completed: string;
   readonly failed: string;
   readonly waiting: string;
@@ -121,12 +122,15 @@ export async function plantWorld(store: CoordinatorStore, archive: Archive): Pro
   await holdfast.cancel(late.id, { reason: 'a test' });
   const takenOver = await takeOver(store);
   const parcels = await plantParcels(store);
+  const { closeCheckout, ...rich } = await plantCheckout(store);
   return {
     ...{ completed, compensated, quarantined, waiting, takenOver, archived },
+    ...rich,
     failed: failed[0] ?? '',
     parcels: parcels.parcels,
     // The workers continue, so that answers and re-drives have an effect.
     async close() {
+      await closeCheckout();
       await parcels.close();
       await holdfast.close();
     },
