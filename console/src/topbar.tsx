@@ -27,7 +27,7 @@ function LivenessText({ contact }: { readonly contact: Contact }): ReactNode {
   if (contact.kind === 'stale') return `Stale · ${durationText(contact.silentMs)}`;
   return (
     <>
-      Live <span className="liveness-at">· {clockText(contact.heardAt)}</span>
+      Live <span className="liveness-at">· {clockText(contact.receivedAt)}</span>
     </>
   );
 }

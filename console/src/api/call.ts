@@ -3,7 +3,7 @@
 
 import type { ProblemMessage } from '../../../src/protocol/messages/problem.ts';
 import type { ApiRequest } from '../../../src/protocol/messages/request.ts';
-import { noteHeard } from './contact.ts';
+import { noteReceived } from './contact.ts';
 
 const PROJECT_KEY = 'holdfast.project';
 
@@ -62,7 +62,7 @@ async function exchange<Answer>(
     });
     window.clearTimeout(timer);
     timer = endIn(BODY_MS);
-    noteHeard();
+    noteReceived();
     if (response.ok) return await read(response);
     const answer: unknown = await response.json().catch(() => undefined);
     throw new Refused(problemIn(answer, response.status));

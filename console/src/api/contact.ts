@@ -1,4 +1,4 @@
-// When the coordinator was last heard from: by a response, or by the event stream. A frozen coordinator
+// When the console last received something: a response, or a message of the event stream. A frozen coordinator
 // keeps its connections open, so only silence shows that it is gone.
 
 import { createContext, createElement, type ReactNode, useContext } from 'react';
@@ -13,12 +13,12 @@ export const STALE_MS: number = 3 * PING_MS;
 /** After the tab was hidden, the page waits this long for the first sign of life. */
 const RETURN_MS = 3_000;
 
-let heardAt = Date.now();
-/** Set while the tab has just been shown again and nothing was heard since. */
+let receivedAt = Date.now();
+/** Set while the tab has just been shown again and nothing was received since. */
 let returnedAt: number | undefined;
 
-export function noteHeard(): void {
-  heardAt = Date.now();
+export function noteReceived(): void {
+  receivedAt = Date.now();
   returnedAt = undefined;
 }
 
@@ -27,18 +27,18 @@ export function noteReturn(): void {
 }
 
 export function silentMs(): number {
-  return Math.max(0, Date.now() - heardAt);
+  return Math.max(0, Date.now() - receivedAt);
 }
 
 export type Contact =
-  | { readonly kind: 'live'; readonly heardAt: number }
+  | { readonly kind: 'live'; readonly receivedAt: number }
   | { readonly kind: 'returning' }
   | { readonly kind: 'stale'; readonly silentMs: number };
 
 export function useContact(): Contact {
   const now = useNow();
-  const silent = Math.max(0, now - heardAt);
-  if (silent < STALE_MS) return { kind: 'live', heardAt };
+  const silent = Math.max(0, now - receivedAt);
+  if (silent < STALE_MS) return { kind: 'live', receivedAt };
   if (returnedAt !== undefined && now - returnedAt < RETURN_MS) return { kind: 'returning' };
   return { kind: 'stale', silentMs: silent };
 }

@@ -5,7 +5,7 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { pathOf } from './call.ts';
-import { noteHeard, noteReturn, PING_MS, STALE_MS, silentMs } from './contact.ts';
+import { noteReceived, noteReturn, PING_MS, STALE_MS, silentMs } from './contact.ts';
 import { CALLER, isLive } from './reads.ts';
 
 const REFETCH_INTERVAL_MS = 1_000;
@@ -97,7 +97,7 @@ class Stream {
     this.#source = source;
     this.#openedAt = performance.now();
     for (const name of ['open', 'ping', 'changed', 'reset']) {
-      source.addEventListener(name, noteHeard);
+      source.addEventListener(name, noteReceived);
     }
     source.addEventListener('changed', this.#refetcher.request);
     source.addEventListener('reset', this.#refetcher.request);

@@ -34,7 +34,10 @@ export function WaterfallView({
   const range = useRange(known, refused);
   const { scale, kind, setKind, zoom } = useScale(known, range);
   const lines = useMemo(() => linesOf(known, { refused, open }), [known, refused, open]);
-  const toggle = (key: string): void => setOpen(new Set([key]).symmetricDifference(open));
+  const toggle = (key: string): void => {
+    const others = [...open].filter((each) => each !== key);
+    setOpen(new Set(open.has(key) ? others : [...others, key]));
+  };
   return (
     <section className="card waterfall" aria-label="Timeline">
       <header className="waterfall-head">
