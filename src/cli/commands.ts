@@ -148,6 +148,11 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       examples: ['holdfast doctor', 'holdfast doctor --store ./holdfast.db --json'],
       load: async () => (await import('./doctor.ts')).doctorCommand,
     },
+    top: {
+      summary: 'Show counts, rates and durations by pipeline, live on a terminal',
+      examples: ['holdfast top', 'holdfast top --range 24h --once', 'holdfast top --json'],
+      load: async () => (await import('../features/overview/cli.ts')).topCommand,
+    },
     workers: {
       summary: "List the project's workers",
       examples: ['holdfast workers', 'holdfast workers --json'],

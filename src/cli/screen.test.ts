@@ -24,7 +24,6 @@ const SRC = join(import.meta.dirname, '..');
 /** The files that write output themselves, with the reason for each. */
 const WRITERS: Readonly<Record<string, string>> = {
   'cli/screen.ts': 'the one place for all others',
-  'cli/remote/watch.ts': 'plain lines, between escapes of its own',
   'features/export/cli.ts': 'how many rows, of which of our tables',
   'features/releases/repin-all-cli.ts': 'numbers and plain names of outcomes',
   'features/retention/cli.ts': 'numbers; a document, as bytes, where stdout is no terminal',

@@ -59,6 +59,23 @@ export function cut(line: string, width: number): string {
   return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`;
 }
 
+/** Lines on a terminal that each draw replaces. */
+export class RedrawnLines {
+  #height = 0;
+
+  draw(all: readonly string[]): void {
+    const { stdout } = process;
+    // Lines beyond the screen cannot be overwritten, so show the head and the last lines, which
+    // change.
+    const fitting =
+      all.length < stdout.rows ? all : [...all.slice(0, 1), ...all.slice(2 - stdout.rows)];
+    const up = this.#height === 0 ? '' : `\u001b[${this.#height}A`;
+    const lines = fitting.map((line) => `${cut(plain(line), stdout.columns)}\u001b[K\n`);
+    stdout.write(`${up}\r${lines.join('')}\u001b[J`);
+    this.#height = fitting.length;
+  }
+}
+
 /** For a cell or a name: escapes line breaks, too. */
 export function plain(text: string): string {
   return text.replace(ESCAPES, spelt);

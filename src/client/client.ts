@@ -4,6 +4,7 @@
 import { keysClient, projectsClient } from '../features/access/client.ts';
 import { recordsOf } from '../features/audit/client.ts';
 import { awaitsClient } from '../features/awaits/client.ts';
+import { overviewClient } from '../features/overview/client.ts';
 import { releasesClient } from '../features/releases/client.ts';
 import { deadLettersClient, jobsClient } from '../features/repair/client.ts';
 import { archiveOf } from '../features/retention/client.ts';
@@ -67,6 +68,8 @@ export class HoldfastClient {
   readonly schedules = schedulesClient(this);
   /** Builds of pipelines and their rollout. */
   readonly releases = releasesClient(this);
+  /** Figures of the project: counts, rates, durations and causes of failures. */
+  readonly overview = overviewClient(this);
   /** Workers and sessions. */
   readonly sessions = sessionsOf(this);
   /** Leases. */

@@ -102,6 +102,50 @@ test('lists print one page and how to get the next, all pages, or lines for prog
   assert.deepEqual([all.out, all.problems], ['{"key":"a"}\n{"key":"b"}\n', '']);
 });
 
+test('top prints the figures by pipeline, capped counts with a plus', async () => {
+  const count = (number: number, capped = false) => ({ count: number, capped });
+  const overview = {
+    at: '2026-11-17T09:30:00.000Z',
+    pipelines: [
+      {
+        pipeline: 'order',
+        statuses: { running: count(3), completed: count(10_000, true) },
+        ready: count(10_000, true),
+        oldestReadyAt: '2026-11-17T09:28:30.000Z',
+        workers: 2,
+      },
+    ],
+    deadLetters: {
+      ...count(2),
+      causes: [{ count: 2, code: 'no-stock', pipeline: 'order', step: 'row-*', message: 'None.' }],
+    },
+    questions: { open: count(4), overdue: count(1) },
+    workers: { ready: 2, draining: 0, stuck: 1, refused: 0, running: 3, room: 5 },
+  };
+  const ended = { completed: 57, failed: 3, cancelled: 0, quarantined: 0, compensated: 0 };
+  const duration = { p50Ms: 40, p95Ms: 1_600, p99Ms: 90_000 };
+  const trends = {
+    from: '2026-11-17T09:00:00.000Z',
+    to: '2026-11-17T09:30:00.000Z',
+    pipelines: [{ pipeline: 'order', ended, duration }],
+  };
+  const shown = await ask(['top', '--once', '--range', '30m'], overview, trends);
+  assert.deepEqual(shown.requests.map(({ url: path }) => path).sort(), [
+    '/v1/overview',
+    '/v1/trends?rangeMs=1800000',
+  ]);
+  const lines = shown.out.split('\n');
+  assert.equal(lines[0], '2026-11-17T09:30:00.000Z  2 workers, 3 running, room for 5');
+  assert.match(shown.out, /1 workers are stuck\.\n4 open questions, 1 overdue\.\n2 dead letters/);
+  assert.match(shown.out, / 2 {2}no-stock {2}order row-\* {2}None\./);
+  assert.match(
+    shown.out,
+    /order +10,000\+ +2 min +3 +0 +60 +2\.0 +5\.0 % +40 ms +1\.6 s +2 min +2\n$/,
+  );
+  const json = await ask(['top', '--json'], overview, trends);
+  assert.deepEqual(JSON.parse(json.out), { overview, trends });
+});
+
 test('answer and redrive send the typed arguments', async () => {
   const answered = await ask(['answer', 'a/b', '{"accepted":true}'], {
     kind: 'answered',

@@ -226,6 +226,37 @@ test('readers of metrics share one count of ready executions for a second', asyn
   assert.equal(counts, 2);
 });
 
+test('however many browsers show the overview, the store counts once per second', async () => {
+  const memory = openMemoryStore();
+  const counts = { figures: 0, endedCounts: 0 };
+  const executions: typeof memory.executions = {
+    ...memory.executions,
+    figures: (query) => {
+      counts.figures += 1;
+      return memory.executions.figures(query);
+    },
+    endedCounts: (query) => {
+      counts.endedCounts += 1;
+      return memory.executions.endedCounts(query);
+    },
+  };
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs, wallMs: () => 1_800_000_000_000 };
+  const store = { ...memory, executions };
+  await using coordinator = await TestCoordinator.open({ store, clock, auth: 'off' });
+  const readAll = async (): Promise<void> => {
+    const paths = Array.from({ length: 20 }, () => ['overview', 'trends']).flat();
+    const replies = await Promise.all(paths.map((path) => fetch(`${coordinator.url}/v1/${path}`)));
+    assert.ok(replies.every(({ status }) => status === 200));
+  };
+  await readAll();
+  await readAll();
+  assert.deepEqual(counts, { figures: 1, endedCounts: 2 });
+  nowMs += 1_000;
+  await readAll();
+  assert.deepEqual(counts, { figures: 2, endedCounts: 4 });
+});
+
 test('a key of one project reads the counts of that project only', async () => {
   await using coordinator = await TestCoordinator.open();
   const ended = pipeline({ name: 'ended', run: (ctx) => ctx.step('s', () => 1) });

@@ -268,9 +268,9 @@ const RIGHTS: Readonly<Record<string, readonly string[]>> = {
   'executions as stored, inboxes, large values': [
     ...['readStoredExecution', 'readStoredHistory', 'readInbox', 'getBlob'],
   ],
-  'open questions, dead letters, schedules, templates, workers, queue depth': [
+  'open questions, dead letters, schedules, templates, workers, figures': [
     ...['listAwaits', 'listDeadLetters', 'listSchedules', 'listTemplates', 'listWorkers'],
-    ...['readDepth'],
+    ...['readDepth', 'readOverview', 'readTrends'],
   ],
   'audit, refused writes, sessions, metrics': [
     ...['listAudit', 'listRefusedWrites', 'listSessions', 'readMetrics'],

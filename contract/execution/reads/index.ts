@@ -4,6 +4,7 @@ import { blobCases } from './blobs.ts';
 import { censusCases } from './census.ts';
 import { historyCases } from './history.ts';
 import { listCases } from './list.ts';
+import { overviewCases } from './overview.ts';
 import { projectCases } from './projects.ts';
 
 export const readCases: readonly ExecutionCase[] = [
@@ -13,4 +14,5 @@ export const readCases: readonly ExecutionCase[] = [
   ...blobCases,
   ...projectCases,
   ...censusCases,
+  ...overviewCases,
 ];

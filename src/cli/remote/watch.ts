@@ -4,7 +4,7 @@
 import type { Seen } from '../../client/client.ts';
 import type { HistoryMessage } from '../../protocol/messages/execution.ts';
 import { type CommandSpec, type ExitCode, type Typed, UsageProblem, wordsOf } from '../command.ts';
-import { cut, plain, print, printLine, printProblem } from '../screen.ts';
+import { cut, plain, print, printLine, printProblem, RedrawnLines } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor } from './connection.ts';
 import { progressText, StepTree } from './executions.ts';
 import { eventRow, showResult } from './show.ts';
@@ -71,9 +71,9 @@ function printEvent(event: HistoryMessage): void {
 class TreeScreen implements Screen {
   readonly #isLive: boolean;
   readonly #tree: StepTree = new StepTree();
+  readonly #drawn: RedrawnLines = new RedrawnLines();
   #progress = '';
   #note = '';
-  #height = 0;
 
   constructor(isLive: boolean) {
     this.#isLive = isLive;
@@ -104,15 +104,6 @@ class TreeScreen implements Screen {
 
   #draw(): void {
     if (!this.#isLive) return;
-    const { stdout } = process;
-    const all = [...this.#lines(), ...(this.#note === '' ? [] : [this.#note])];
-    // Lines beyond the screen cannot be overwritten, so show the head and the last lines, which
-    // change.
-    const fitting =
-      all.length < stdout.rows ? all : [...all.slice(0, 1), ...all.slice(2 - stdout.rows)];
-    const up = this.#height === 0 ? '' : `\u001b[${this.#height}A`;
-    const lines = fitting.map((line) => `${cut(plain(line), stdout.columns)}\u001b[K\n`);
-    stdout.write(`${up}\r${lines.join('')}\u001b[J`);
-    this.#height = fitting.length;
+    this.#drawn.draw([...this.#lines(), ...(this.#note === '' ? [] : [this.#note])]);
   }
 }

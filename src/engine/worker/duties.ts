@@ -3,6 +3,7 @@
 // workers.
 
 import { DueAwaits } from '../../features/awaits/duty.ts';
+import { Rollups } from '../../features/overview/duty.ts';
 import { Reconciler } from '../../features/reconcile/duty.ts';
 import { Retention } from '../../features/retention/duty.ts';
 import { Scheduler } from '../../features/schedules/duty.ts';
@@ -25,7 +26,7 @@ export class Duties {
   readonly #overdue: OverdueSessions;
   readonly #scheduler: Scheduler;
   readonly #awaits: DueAwaits;
-  readonly #single: readonly (Reconciler | Retention)[];
+  readonly #single: readonly (Reconciler | Retention | Rollups)[];
   #maintainedAt: number;
 
   constructor(config: EngineConfig, { reconcileMs, overdue, session }: DutyParts) {
@@ -36,6 +37,7 @@ export class Duties {
     this.#awaits = new DueAwaits(config);
     this.#single = [
       new Reconciler(config, reconcileMs, session),
+      new Rollups(config, session),
       ...(retention === undefined ? [] : [new Retention(config, retention, session)]),
     ];
     this.#maintainedAt = config.clock.monotonicMs();

@@ -74,6 +74,8 @@ export const LEFT_TABLES: readonly LeftTable[] = [
     why: 'is said by sessions, and all end with the seal: their workers say it again',
   },
   { name: 'worker_route', why: 'goes with what its worker said' },
+  { name: 'rollup', why: 'is counted again from the executions' },
+  { name: 'rollup_position', why: 'goes with the rollups' },
   {
     name: 'input',
     only: 'sqlite',

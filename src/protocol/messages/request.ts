@@ -5,6 +5,7 @@ import type { Static, TSchema } from 'typebox';
 import type { accessOperations } from '../../features/access/messages.ts';
 import type { recordOperations } from '../../features/audit/messages.ts';
 import type { awaitOperations } from '../../features/awaits/messages.ts';
+import type { overviewOperations } from '../../features/overview/messages.ts';
 import type { releaseOperations } from '../../features/releases/messages.ts';
 import type { jobOperations, repairOperations } from '../../features/repair/messages.ts';
 import type { archiveOperations } from '../../features/retention/messages.ts';
@@ -30,6 +31,7 @@ type Api = ByAddress<typeof executionOperations> &
   ByAddress<typeof templateOperations> &
   ByAddress<typeof scheduleOperations> &
   ByAddress<typeof releaseOperations> &
+  ByAddress<typeof overviewOperations> &
   ByAddress<typeof sessionOperations> &
   ByAddress<typeof leaseOperations> &
   ByAddress<typeof loadOperations> &

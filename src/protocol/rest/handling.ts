@@ -8,6 +8,7 @@ import { describeExecutionRefusal } from '../../execution/refusal.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
 import type { Timers } from '../../support/timer.ts';
+import { SharedRead } from '../../support/turns.ts';
 import type { listQuery } from '../messages/execution.ts';
 import { type Caller, type Coordinator, ProblemReply, type Reply } from './route.ts';
 
@@ -82,6 +83,31 @@ export function requireOpenName(what: string, name: string): void {
     'name-reserved',
     `${what} whose name begins with "${RESERVED}" is reserved for the engine. Nothing was done. Use the operation of the API for it, or another name.`,
   );
+}
+
+// Reads that many requests share.
+
+/** The most keys of one coordinator. */
+const SHARED_MAX = 1_000;
+
+/** Requests with the same key share one read for a while. */
+export class SharedReads<Found> {
+  readonly #ageMs: number;
+  readonly #reads: WeakMap<Coordinator, Map<string, SharedRead<Found>>> = new WeakMap();
+
+  constructor(ageMs: number) {
+    this.#ageMs = ageMs;
+  }
+
+  found(coordinator: Coordinator, key: string, read: () => Promise<Found>): Promise<Found> {
+    const reads = this.#reads.get(coordinator) ?? new Map<string, SharedRead<Found>>();
+    this.#reads.set(coordinator, reads);
+    if (reads.size >= SHARED_MAX && !reads.has(key)) reads.clear();
+    const { clock } = coordinator;
+    const shared = reads.get(key) ?? new SharedRead({ read, clock, ageMs: this.#ageMs });
+    reads.set(key, shared);
+    return shared.found();
+  }
 }
 
 // Long polls: held for a while, and released early when the caller is gone.

@@ -3,6 +3,7 @@
 import { accessRoutes } from '../../features/access/routes.ts';
 import { recordRoutes } from '../../features/audit/routes.ts';
 import { awaitRoutes } from '../../features/awaits/routes.ts';
+import { overviewRoutes } from '../../features/overview/routes.ts';
 import { releaseRoutes } from '../../features/releases/routes.ts';
 import { bulkRoutes, repairRoutes } from '../../features/repair/routes.ts';
 import { archiveRoutes } from '../../features/retention/routes.ts';
@@ -21,6 +22,6 @@ export const ROUTES: readonly Route[] = withDescription([
   ...[...executionRoutes, ...eventRoutes, ...commandRoutes, ...awaitRoutes],
   ...[...repairRoutes, ...bulkRoutes, ...recordRoutes, ...archiveRoutes],
   ...[...templateRoutes, ...scheduleRoutes, ...releaseRoutes],
-  ...[...sessionRoutes, ...leaseRoutes, ...loadRoutes],
+  ...[...overviewRoutes, ...sessionRoutes, ...leaseRoutes, ...loadRoutes],
   ...[...accessRoutes, ...coordinatorRoutes, ...workRoutes],
 ]);

@@ -15,7 +15,6 @@ import type { SessionInspection } from '../../lease/port.ts';
 import { PROJECT_METADATA } from '../../lease/session.ts';
 import type { Depth, InFlight } from '../../store/contract/census-store.ts';
 import { present } from '../../support/options.ts';
-import { SharedRead } from '../../support/turns.ts';
 import {
   loadOperations,
   type RefusedWorkerMessage,
@@ -23,7 +22,7 @@ import {
   sessionOperations,
   type WorkerMessage,
 } from '../messages/sessions.ts';
-import { writtenTimes } from './handling.ts';
+import { SharedReads, writtenTimes } from './handling.ts';
 import { refusedByKernel } from './problems.ts';
 import { actorOf, type Caller, type Coordinator, type Route, routesOf } from './route.ts';
 
@@ -228,17 +227,11 @@ export const loadRoutes: readonly Route[] = routesOf(loadOperations, {
 
 /** Requests within this time share one count per project. */
 const DEPTH_AGE_MS = 1_000;
-type DepthReads = Map<ProjectName, SharedRead<readonly Depth[]>>;
-const depthReads: WeakMap<Coordinator, DepthReads> = new WeakMap();
+const depths = new SharedReads<readonly Depth[]>(DEPTH_AGE_MS);
 
 function depthOf(coordinator: Coordinator, project: ProjectName): Promise<readonly Depth[]> {
-  const { store, clock } = coordinator;
-  const reads: DepthReads = depthReads.get(coordinator) ?? new Map();
-  depthReads.set(coordinator, reads);
-  const read = (): Promise<readonly Depth[]> => store.executions.depth({ max: DEPTH_MAX, project });
-  const shared = reads.get(project) ?? new SharedRead({ read, clock, ageMs: DEPTH_AGE_MS });
-  reads.set(project, shared);
-  return shared.found();
+  const { executions } = coordinator.store;
+  return depths.found(coordinator, project, () => executions.depth({ max: DEPTH_MAX, project }));
 }
 
 // Advice on a ttl, from the coordinator's measurements and the caller's goals.

@@ -34,6 +34,7 @@ import type { AuditStore } from '../../features/audit/port.ts';
 import type { OpenAwait } from '../../features/awaits/model.ts';
 import type { AwaitStore } from '../../features/awaits/port.ts';
 import type { SealStore } from '../../features/export/port.ts';
+import type { OverviewStore } from '../../features/overview/port.ts';
 import type { ReconcileStore } from '../../features/reconcile/port.ts';
 import type { ReleaseStore } from '../../features/releases/port.ts';
 import type { DeadLetter } from '../../features/repair/model.ts';
@@ -73,6 +74,7 @@ export interface ExecutionStore
     ReconcileStore,
     RetentionStore,
     CensusStore,
+    OverviewStore,
     ReleaseStore,
     Wakeups {}
 

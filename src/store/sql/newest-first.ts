@@ -1,8 +1,8 @@
 import { LIST_ROWS_MAX } from '../contract/execution-store.ts';
 import { type Dialects, dialects, one, type Script, type Sql } from './script.ts';
 
-const FIRST_ID = "'00000000-0000-0000-0000-000000000000'::uuid";
-const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
+export const FIRST_ID = "'00000000-0000-0000-0000-000000000000'::uuid";
+export const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
 
 export interface NewestFirst {
   readonly select: string;

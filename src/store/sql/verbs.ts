@@ -10,12 +10,14 @@ import type { Natives } from './changes.ts';
 import { commandsOf } from './commands.ts';
 import { deadLettersOf } from './dead-letters.ts';
 import { readsOf } from './executions.ts';
+import { figuresOf } from './figures.ts';
 import { jobsOf } from './jobs.ts';
 import { maintainer } from './maintain.ts';
 import { refusalsOf } from './refusals.ts';
 import { releasesOf } from './releases.ts';
 import { removalsOf } from './remove.ts';
 import { reconcileOf, type SweepFor } from './repair.ts';
+import { rollupsOf } from './rollups.ts';
 import { schedulesOf } from './schedules.ts';
 import type { Gateway } from './script.ts';
 import { templatesOf } from './templates.ts';
@@ -48,5 +50,7 @@ export function verbsOf(
     ...releasesOf(gateway),
     ...workersOf(gateway),
     ...censusOf(gateway),
+    ...figuresOf(gateway),
+    ...rollupsOf(gateway),
   };
 }

@@ -22,6 +22,7 @@ export const MIGRATIONS: readonly string[] = [
   '0009-clock-seen.sql',
   '0010-quotas.sql',
   '0011-carriers.sql',
+  '0012-overview.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

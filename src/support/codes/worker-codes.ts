@@ -264,6 +264,14 @@ export const ENGINE_CODES = entries({
     retry: 'automatic',
     fixedBy: ['operator'],
   },
+  'not-rolled-up': {
+    title: 'The figures over time could not be updated',
+    when: 'Counting ended executions for `GET /v1/trends` failed. The log line has the cause.',
+    state: 'The figures stay as they were; the coordinator or worker tries again.',
+    fix: 'Check the store.',
+    retry: 'automatic',
+    fixedBy: ['operator'],
+  },
   'module-not-loaded': {
     title: 'The module could not be loaded',
     when: '`holdfast dev` found an error in the changed code. The log line has file and line.',

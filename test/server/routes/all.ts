@@ -6,6 +6,7 @@ import { archiveCases } from './archive.ts';
 import { awaitCases } from './awaits.ts';
 import type { Case } from './case.ts';
 import { operationCases } from './operations.ts';
+import { overviewCases } from './overview.ts';
 import { planCases } from './plans.ts';
 import { recordCases } from './records.ts';
 import { relayCases } from './relay.ts';
@@ -17,6 +18,7 @@ const CASES: readonly Case[] = [
   ...repairCases,
   ...recordCases,
   ...archiveCases,
+  ...overviewCases,
   ...planCases,
   ...operationCases,
   ...adminCases,

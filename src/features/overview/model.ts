@@ -1,0 +1,180 @@
+// Figures of a project for operators: what is open, what failed, and how fast executions ended.
+// Nothing depends on them.
+
+import type { Status, TerminalStatus } from '../../execution/execution.ts';
+import type { ExecutionId, PipelineName } from '../../execution/names.ts';
+import type { Instant } from '../../support/clock.ts';
+
+/** Counts are exact up to this many. */
+export const COUNT_MAX = 10_000;
+
+/** `capped`: there are more than `count`. */
+export interface Count {
+  readonly count: number;
+  readonly capped: boolean;
+}
+
+export interface PipelineCounts {
+  readonly pipeline: PipelineName;
+  /** Absent for executions without a pin. */
+  readonly release?: string;
+  /** Absent statuses have no executions. */
+  readonly statuses: Readonly<Partial<Record<Status, Count>>>;
+  /** Executions that a worker could claim now, ignoring the limits of their keys. */
+  readonly ready: Count;
+  /** Since when the longest waiting of these has been ready. */
+  readonly oldestReadyAt?: Instant;
+}
+
+/** Open dead letters with one pipeline, one code and steps whose names differ only in digits. */
+export interface FailureCause {
+  readonly pipeline: PipelineName;
+  readonly code: string;
+  /** The name of the steps, with `*` for digits. Absent if no step failed. */
+  readonly step?: string;
+  readonly count: number;
+  readonly firstAt: Instant;
+  readonly lastAt: Instant;
+  /** The newest of them. */
+  readonly newest: ExecutionId;
+  /** The message of the newest. */
+  readonly message: string;
+}
+
+export interface OpenQuestions {
+  readonly open: Count;
+  /** Those whose time limit has passed. */
+  readonly overdue: Count;
+  /** The next time limit of an open question. */
+  readonly nextDueAt?: Instant;
+}
+
+export interface Figures {
+  /** Store time. */
+  readonly at: Instant;
+  readonly pipelines: readonly PipelineCounts[];
+  readonly deadLetters: Count & { readonly causes: readonly FailureCause[] };
+  readonly questions: OpenQuestions;
+}
+
+/** `charge#1` and `charge#2` are one place in the code, and so are `row-5` and `row-6`. */
+export function stepFamily(step: string): string {
+  return step
+    .replace(/^[a-z]+:/, '')
+    .replace(/#\d+(\[\d+\])?$/, '')
+    .replaceAll(/\d+/g, '*');
+}
+
+export function countUpTo(count: number, max: number = COUNT_MAX): Count {
+  return { count: Math.min(count, max), capped: count > max };
+}
+
+// Rollups: how many executions ended in an interval, by pipeline, status and duration. Intervals of
+// three lengths, each kept for longer than the last, keep both the table and a read small.
+
+export interface RollupStep {
+  readonly ms: number;
+  readonly keepMs: number;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+export const ROLLUP_STEPS: readonly RollupStep[] = [
+  { ms: 60_000, keepMs: 26 * HOUR_MS },
+  { ms: 600_000, keepMs: 8 * DAY_MS },
+  { ms: HOUR_MS, keepMs: 93 * DAY_MS },
+];
+
+export const RANGE_MS_MAX = 92 * DAY_MS;
+
+/** The most points of a trend. */
+const POINTS_MAX = 120;
+
+/**
+ * The intervals of a trend that began `agoMs` ago: the shortest rollups that still cover it and the
+ * range before it, in at most 120 points.
+ */
+export function intervalFor(
+  rangeMs: number,
+  agoMs: number,
+): { readonly stepMs: number; readonly intervalMs: number } {
+  const { ms: stepMs } =
+    ROLLUP_STEPS.find(
+      ({ ms, keepMs }) => agoMs + rangeMs <= keepMs && rangeMs <= 4 * POINTS_MAX * ms,
+    ) ?? (ROLLUP_STEPS.at(-1) as RollupStep);
+  return { stepMs, intervalMs: stepMs * Math.max(1, Math.ceil(rangeMs / stepMs / POINTS_MAX)) };
+}
+
+/** Durations per doubling: a bucket is 19 % wide. */
+const BUCKETS_PER_DOUBLING = 4;
+
+/** In SQL of both stores: the bucket of a duration in milliseconds. */
+export function bucketSql(ms: string): string {
+  return `cast(floor(${BUCKETS_PER_DOUBLING} * ln(case when ${ms} < 1 then 1 else ${ms} end) / ln(2) + 0.000001) as integer)`;
+}
+
+function lowerBound(bucket: number): number {
+  return 2 ** (bucket / BUCKETS_PER_DOUBLING);
+}
+
+/** Counts by bucket. */
+type BucketCounts = ReadonlyMap<number, number>;
+
+export interface Quantiles {
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly p99Ms: number;
+}
+
+/** Undefined without durations. Each is exact to its bucket, and interpolated within it. */
+export function quantilesOf(histogram: BucketCounts): Quantiles | undefined {
+  const buckets = [...histogram].sort(([a], [b]) => a - b);
+  const total = buckets.reduce((sum, [, count]) => sum + count, 0);
+  if (total === 0) return undefined;
+  const at = (part: number): number => {
+    let left = part * total;
+    for (const [bucket, count] of buckets) {
+      if (left <= count) {
+        return Math.round(lowerBound(bucket + left / count));
+      }
+      left -= count;
+    }
+    return Math.round(lowerBound((buckets.at(-1)?.[0] ?? 0) + 1));
+  };
+  return { p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) };
+}
+
+/** A sum of a rollup: how many executions ended with this status after this duration. */
+export interface EndedCount {
+  readonly status: TerminalStatus;
+  readonly bucket: number;
+  readonly count: number;
+}
+
+type EndedByStatus = Readonly<Record<TerminalStatus, number>>;
+
+export interface EndedFigures {
+  readonly ended: EndedByStatus;
+  /** Absent if none ended. */
+  readonly duration?: Quantiles;
+}
+
+const NONE: EndedByStatus = {
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+  quarantined: 0,
+  compensated: 0,
+};
+
+export function endedFigures(counts: readonly EndedCount[]): EndedFigures {
+  const ended: Record<TerminalStatus, number> = { ...NONE };
+  const histogram = new Map<number, number>();
+  for (const { status, bucket, count } of counts) {
+    ended[status] += count;
+    histogram.set(bucket, (histogram.get(bucket) ?? 0) + count);
+  }
+  const duration = quantilesOf(histogram);
+  return { ended, ...(duration && { duration }) };
+}

@@ -1,0 +1,174 @@
+// Routes for the figures of a project.
+
+import { parsePipelineName } from '../../execution/names.ts';
+import { SharedReads, writtenTimes } from '../../protocol/rest/handling.ts';
+import {
+  type Caller,
+  type Coordinator,
+  ProblemReply,
+  type Route,
+  routesOf,
+} from '../../protocol/rest/route.ts';
+import { dateFrom, formatInstant, toInstant } from '../../support/clock.ts';
+import { present } from '../../support/options.ts';
+import type { WorkerInfo } from '../releases/api.ts';
+import { refusedAmong } from '../releases/routes.ts';
+import { type OverviewMessage, overviewOperations, type TrendsMessage } from './messages.ts';
+import {
+  type EndedCount,
+  endedFigures,
+  type Figures,
+  intervalFor,
+  type PipelineCounts,
+} from './model.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** However many browsers show the same figures, the store counts once per second. */
+const AGE_MS = 1_000;
+const overviews = new SharedReads<OverviewMessage>(AGE_MS);
+const ranges = new SharedReads<TrendsMessage>(AGE_MS);
+
+export const overviewRoutes: readonly Route[] = routesOf(overviewOperations, {
+  async readOverview(coordinator, { caller }) {
+    const body = await overviews.found(coordinator, caller.project, () =>
+      overviewOf(coordinator, caller),
+    );
+    const { findProblem } = coordinator.store.executions;
+    const storeProblem = caller.isOfAll ? await findProblem?.() : undefined;
+    return { status: 200, body: { ...body, ...present({ storeProblem }) } };
+  },
+
+  async readTrends(coordinator, { query, caller }) {
+    const { rangeMs = HOUR_MS, pipeline, release } = query;
+    if (release !== undefined && pipeline === undefined) {
+      throw new ProblemReply('invalid-input', 'release needs pipeline. Pass both.');
+    }
+    const now = coordinator.clock.wallMs();
+    const given = query.to === undefined ? now : dateFrom(query.to).getTime();
+    if (Number.isNaN(given)) {
+      throw new ProblemReply(
+        'invalid-input',
+        `to must be a time such as ${formatInstant(toInstant(now))}.`,
+      );
+    }
+    const interval = intervalFor(rangeMs, now - given + rangeMs);
+    const to = Math.ceil(given / interval.intervalMs) * interval.intervalMs;
+    const about = { rangeMs, to, pipeline, release, ...interval };
+    const key = JSON.stringify([caller.project, about]);
+    const body = await ranges.found(coordinator, key, () => trendsOf(coordinator, caller, about));
+    return { status: 200, body };
+  },
+});
+
+async function overviewOf(
+  { store, holdfast }: Coordinator,
+  { project }: Caller,
+): Promise<OverviewMessage> {
+  const [figures, workers] = await Promise.all([
+    store.executions.figures({ project }),
+    holdfast.releases.workers({ project }),
+  ]);
+  const live = workers.filter((each) => each.is !== 'gone');
+  const sessions = live.map(({ session }) => session);
+  const [inFlight, refused] = await Promise.all([
+    store.executions.inFlight({ sessions, project }),
+    refusedAmong(
+      store,
+      live.map((each) => ({ id: each.session, project: each.project })),
+    ),
+  ]);
+  const inState = (...states: readonly WorkerInfo['is'][]): number =>
+    live.filter((each) => states.includes(each.is)).length;
+  return {
+    ...figuresMessage(figures, live),
+    workers: {
+      ready: inState('ready', 'starting'),
+      draining: inState('draining'),
+      stuck: inState('stuck'),
+      refused: refused.size,
+      running: inFlight.reduce((sum, { count }) => sum + count, 0),
+      room: live.reduce((sum, { room }) => sum + room, 0),
+    },
+  };
+}
+
+function figuresMessage(
+  { at, pipelines, deadLetters, questions }: Figures,
+  workers: readonly WorkerInfo[],
+): Omit<OverviewMessage, 'workers'> {
+  const serve = workers.filter(({ is }) => is === 'ready' || is === 'starting');
+  const servedBy = ({ pipeline, release }: PipelineCounts): number =>
+    serve
+      .filter((each) => each.pipelines.includes(pipeline))
+      .filter((each) => release === undefined || each.release === release).length;
+  const { nextDueAt, ...counted } = questions;
+  return {
+    at: formatInstant(at),
+    pipelines: pipelines.map((each) => {
+      const { oldestReadyAt, statuses, ...rest } = each;
+      const since = oldestReadyAt && { oldestReadyAt: formatInstant(oldestReadyAt) };
+      return { ...rest, statuses: { ...statuses }, ...since, workers: servedBy(each) };
+    }),
+    deadLetters: {
+      ...deadLetters,
+      causes: deadLetters.causes.map((each) => ({
+        ...each,
+        ...writtenTimes(each, 'firstAt', 'lastAt'),
+      })),
+    },
+    questions: { ...counted, ...(nextDueAt && { nextDueAt: formatInstant(nextDueAt) }) },
+  };
+}
+
+interface Range {
+  readonly rangeMs: number;
+  readonly to: number;
+  readonly stepMs: number;
+  readonly intervalMs: number;
+  readonly pipeline: string | undefined;
+  readonly release: string | undefined;
+}
+
+async function trendsOf(
+  { store }: Coordinator,
+  { project }: Caller,
+  { rangeMs, to, stepMs, intervalMs, pipeline, release }: Range,
+): Promise<TrendsMessage> {
+  const points = Math.ceil(rangeMs / intervalMs);
+  const from = to - points * intervalMs;
+  const named = pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) };
+  const filter = { project, stepMs, intervalMs, ...named, ...present({ release }) };
+  const [sums, before] = await Promise.all([
+    store.executions.endedCounts({ ...filter, from: toInstant(from), to: toInstant(to) }),
+    store.executions.endedCounts({
+      ...{ ...filter, intervalMs: points * intervalMs },
+      ...{ from: toInstant(2 * from - to), to: toInstant(from) },
+    }),
+  ]);
+  const at = Map.groupBy(sums.byInterval, (each) => each.at);
+  const byPipeline = Map.groupBy(sums.byPipeline, (each) =>
+    JSON.stringify([each.pipeline, each.release]),
+  );
+  return {
+    from: formatInstant(toInstant(from)),
+    to: formatInstant(toInstant(to)),
+    intervalMs,
+    ...writtenTimes(sums, 'until'),
+    points: Array.from({ length: points }, (_, nth) => {
+      const begins = toInstant(from + nth * intervalMs);
+      return { at: formatInstant(begins), ...messageOf(at.get(begins) ?? []) };
+    }),
+    total: messageOf(sums.byInterval),
+    previous: messageOf(before.byInterval),
+    pipelines: [...byPipeline.values()].map((counts) => {
+      const [{ pipeline: of, release: pin }] = counts as [(typeof counts)[number]];
+      return { pipeline: of, ...present({ release: pin }), ...messageOf(counts) };
+    }),
+  };
+}
+
+function messageOf(counts: readonly EndedCount[]): TrendsMessage['total'] {
+  const { ended, duration } = endedFigures(counts);
+  return { ended: { ...ended }, ...(duration && { duration: { ...duration } }) };
+}

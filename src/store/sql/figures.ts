@@ -1,0 +1,323 @@
+// Counts what a project has now (X-91). Each count stops at a maximum, so the cost is bounded by the
+// number of pipelines.
+
+import type { Status } from '../../execution/execution.ts';
+import { type ExecutionId, OWN_PREFIX, type PipelineName } from '../../execution/names.ts';
+import { parseRoute } from '../../execution/route.ts';
+import { INTERACTION_CODES } from '../../features/awaits/rows.ts';
+import {
+  COUNT_MAX,
+  type Count,
+  countUpTo,
+  type FailureCause,
+  type Figures,
+  type OpenQuestions,
+  type PipelineCounts,
+  stepFamily,
+} from '../../features/overview/model.ts';
+import type { OverviewStore, ReadFigures } from '../../features/overview/port.ts';
+import { type Instant, toInstant } from '../../support/clock.ts';
+import { STATUS_CODES, toStatus } from '../execution-rows.ts';
+import { FIRST_ID, LAST_ID } from './newest-first.ts';
+import { all, dialects, type Gateway, one, type Script, sql, sqlPerDialect } from './script.ts';
+
+/** One more than the maximum shows that there are more. */
+const ROWS = COUNT_MAX + 1;
+
+/** The most routes that one reply has: pipelines, and their releases. */
+const ROUTES_MAX = 1_000;
+
+const OWN = `'${OWN_PREFIX}'`;
+const IN_PROJECT = 'e.project collate "POSIX" = :project';
+const ROUTE = 'e.pipeline collate "POSIX"';
+
+// Steps from pipeline to pipeline in one index. PostgreSQL's index leaves out running executions,
+// and "POSIX" selects it; see the migration.
+const ROUTES = sqlPerDialect(
+  {
+    sqlite: { from: 'execution as e indexed by execution_pipeline', has: 'true' },
+    postgres: { from: 'hf.execution as e', has: 'e.status <> 1' },
+  },
+  ({ from, has }) => `
+  with recursive route (name, n) as (
+    select (select e.pipeline from ${from} where ${IN_PROJECT} and ${has} order by ${ROUTE} limit 1), 1
+     union all
+    select (select e.pipeline from ${from} where ${IN_PROJECT} and ${has} and ${ROUTE} > r.name collate "POSIX" order by ${ROUTE} limit 1), r.n + 1
+      from route as r
+     where r.name is not null and r.n <= ${ROUTES_MAX}
+  )
+  select name from route where name is not null and substr(name, 1, ${OWN_PREFIX.length}) <> ${OWN}`,
+);
+
+// SQLite's index of pipelines has no status, so it counts all executions of a pipeline. Completed
+// ones are the rest.
+const SQLITE_TOTAL_MAX = 6 * COUNT_MAX;
+
+const statusCodes = Object.values(STATUS_CODES).filter((code) => code !== STATUS_CODES.running);
+
+const BY_ROUTE = dialects({
+  sqlite: `
+  select r.value as route, null as status,
+         (select count(*)
+            from (select 1
+                    from execution as e indexed by execution_pipeline
+                   where e.project = :project and e.pipeline = r.value
+                   limit ${SQLITE_TOTAL_MAX})) as count
+    from json_each(:routes) as r`,
+  postgres: `
+  select r.route, s.status, c.count
+    from jsonb_array_elements_text(:routes::jsonb) as r(route)
+   cross join (values ${statusCodes.map((code) => `(${code}::smallint)`).join(', ')}) as s(status)
+   cross join lateral (
+           select count(*) as count
+             from (select 1
+                     from hf.execution e
+                    where ${IN_PROJECT}
+                      and ${ROUTE} = r.route collate "POSIX"
+                      and e.status between s.status and s.status
+                      and e.status <> 1
+                    limit ${ROWS}) as x) as c
+   where c.count > 0`,
+});
+
+const RUNNING = `
+  select e.pipeline, e.status
+    from hf.execution as e indexed by execution_carrier
+   where e.status = 1 and e.project >= '' and e.project = :project
+   limit ${ROWS}`;
+
+// SQLite finds open executions and bad ends by indexes without the pipeline.
+const SQLITE_OPEN = `
+  select e.pipeline, e.status
+    from execution as e indexed by execution_open
+   where e.project = :project and e.ended_at is null
+   limit ${2 * ROWS}`;
+const SQLITE_BAD = [11, 12, 13, 14].map(
+  (code) => `
+  select * from (
+  select e.pipeline, e.status
+    from execution as e indexed by execution_status
+   where e.project = :project and e.status = ${code} and (e.status = 2 or e.status > 10)
+   limit ${ROWS})`,
+);
+
+const BY_STATUS = dialects({
+  sqlite: `
+  select pipeline as route, status, count(*) as count
+    from (select * from (${SQLITE_OPEN}) union all ${SQLITE_BAD.join(' union all ')})
+   group by pipeline, status`,
+  postgres: `
+  select pipeline as route, status, count(*) as count
+    from (${RUNNING}) as e
+   group by pipeline, status`,
+});
+
+const DUE = (has: string): string =>
+  `from hf.execution as e indexed by execution_ready
+            where ${has}
+              and e.pipeline = r.route
+              and e.lane = l.lane
+              and e.project = :project
+              and e.ready_at <= hf_now()`;
+
+// PostgreSQL has two partial indexes; see census.ts.
+const READY = sqlPerDialect(
+  {
+    sqlite: {
+      routes: 'select value as route from json_each(:routes)',
+      has: ['e.ready_at is not null and e.hold = 0'],
+    },
+    postgres: {
+      routes: 'select jsonb_array_elements_text(:routes::jsonb) as route',
+      has: [
+        'e.ready_at is not null and e.hold = 0 and not e.gated',
+        'e.ready_at is not null and e.hold = 0 and e.gated',
+      ],
+    },
+  },
+  ({ routes, has }) =>
+    has
+      .map(
+        (each) => `
+  select r.route,
+         (select count(*) from (select 1 ${DUE(each)} limit ${ROWS}) as x) as count,
+         (select e.ready_at ${DUE(each)} order by e.ready_at limit 1) as oldest
+    from (${routes}) as r
+   cross join (select 0 as lane union all select 1) as l`,
+      )
+      .join('\n union all\n'),
+);
+
+const CAUSES = sql(`
+  select pipeline, code, step, count(*) as count, min(at) as first_at, max(at) as last_at, max(execution_id::text) as newest
+    from (select d.pipeline, d.code, d.step, d.at, d.execution_id
+            from hf.dead_letter as d indexed by dead_letter_open
+           where d.redriven_by is null
+             and (d.project collate "POSIX", d.execution_id) >= (:project, ${FIRST_ID})
+             and (d.project collate "POSIX", d.execution_id) < (:project, ${LAST_ID})
+           order by d.project collate "POSIX" desc, d.execution_id desc
+           limit ${ROWS}) as newest
+   group by pipeline, code, step`);
+
+const CAUSES_MAX = 100;
+
+const MESSAGES = sql(
+  'select execution_id as id, reason from hf.dead_letter where execution_id = any (:ids::uuid[])',
+);
+
+const QUESTIONS = sql(`
+  select count(d.call) as open, count(case when d.due_at <= clock.now then 1 end) as overdue,
+         min(case when d.due_at > clock.now then d.due_at end) as next_due, clock.now
+    from (select hf_now() as now) as clock
+    left join (select u.call, u.due_at
+            from (select i.execution_id, i.call
+                    from hf.interaction as i indexed by interaction_open
+                   where i.project = :project
+                     and i.status = ${INTERACTION_CODES.open}
+                   limit ${ROWS}) as q
+            join hf.await_unit as u on u.execution_id == q.execution_id and u.call == q.call) as d on true
+   group by clock.now`);
+
+export function figuresOf({ read }: Gateway): Pick<OverviewStore, 'figures'> {
+  return { figures: (query) => read(() => figures(query)) };
+}
+
+function* figures(query: ReadFigures): Script<Figures> {
+  const { now, ...questions } = yield* openQuestions(query);
+  return {
+    at: now,
+    pipelines: yield* pipelineCounts(query),
+    deadLetters: yield* openDeadLetters(query),
+    questions,
+  };
+}
+
+type StatusCounts = Partial<Record<Status, Count>>;
+type CountRow = { readonly route: string; readonly status: number; readonly count: number };
+
+function* pipelineCounts(query: ReadFigures): Script<readonly PipelineCounts[]> {
+  const found = yield* all<{ readonly name: string }>(ROUTES, query);
+  const routes = JSON.stringify(found.map(({ name }) => name));
+  const byStatus = yield* all<CountRow>(BY_STATUS, query);
+  const byRoute = yield* all<CountRow>(BY_ROUTE, { ...query, routes });
+  const ready = yield* all<ReadyRow>(READY, { ...query, routes });
+  const statuses = statusesOf(byStatus, byRoute);
+  return [...statuses].sort(byName).map(([route, counts]) => ({
+    ...parseRoute(route),
+    statuses: counts,
+    ...readyOf(ready.filter((row) => row.route === route)),
+  }));
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1;
+}
+
+/** Counts of several routes that share a limit are all capped when their sum reaches it. */
+function statusesOf(
+  byStatus: readonly CountRow[],
+  byRoute: readonly CountRow[],
+): ReadonlyMap<string, StatusCounts> {
+  const routes = new Map<string, StatusCounts>();
+  const note = (route: string, status: Status, count: Count): void => {
+    if (route.startsWith(OWN_PREFIX) || (count.count === 0 && !count.capped)) return;
+    routes.set(route, { ...routes.get(route), [status]: count });
+  };
+  const sumOf = (rows: readonly CountRow[]): number =>
+    rows.reduce((sum, { count }) => sum + count, 0);
+  const open = byStatus.filter(({ status }) => status < STATUS_CODES.completed);
+  const isOpenCapped = sumOf(open) >= 2 * ROWS;
+  const cappedCodes = new Set(
+    byStatus
+      .map(({ status }) => status)
+      .filter((code) => sumOf(byStatus.filter(({ status }) => status === code)) >= ROWS)
+      .filter((code) => code >= STATUS_CODES.completed || code === STATUS_CODES.running),
+  );
+  for (const { route, status, count } of byStatus) {
+    const isCut = cappedCodes.has(status) || (isOpenCapped && status < STATUS_CODES.completed);
+    const exact = countUpTo(count);
+    note(route, toStatus(status), { count: exact.count, capped: exact.capped || isCut });
+  }
+  const isCut = isOpenCapped || cappedCodes.size > 0;
+  for (const { route, status, count } of byRoute) {
+    if (status !== null) note(route, toStatus(status), countUpTo(count));
+    else {
+      const others = sumOf(byStatus.filter((row) => row.route === route));
+      const isUnknown = isCut && count < SQLITE_TOTAL_MAX;
+      note(route, 'completed', isUnknown ? { count: 0, capped: true } : countUpTo(count - others));
+    }
+  }
+  return routes;
+}
+
+type ReadyRow = {
+  readonly route: string;
+  readonly count: number;
+  readonly oldest: number | null;
+};
+
+function readyOf(rows: readonly ReadyRow[]): Pick<PipelineCounts, 'ready' | 'oldestReadyAt'> {
+  const oldest = rows.flatMap((row) => row.oldest ?? []);
+  return {
+    ready: countUpTo(rows.reduce((sum, { count }) => sum + count, 0)),
+    ...(oldest.length > 0 && { oldestReadyAt: toInstant(Math.min(...oldest)) }),
+  };
+}
+
+type CauseRow = {
+  readonly pipeline: PipelineName;
+  readonly code: string;
+  readonly step: string | null;
+  readonly count: number;
+  readonly first_at: Instant;
+  readonly last_at: Instant;
+  readonly newest: ExecutionId;
+};
+
+function* openDeadLetters(query: ReadFigures): Script<Figures['deadLetters']> {
+  const rows = yield* all<CauseRow>(CAUSES, query);
+  const groups = Map.groupBy(rows, ({ pipeline, code, step }) =>
+    JSON.stringify([pipeline, code, step === null ? null : stepFamily(step)]),
+  );
+  const merged = [...groups.values()].map(mergedCause).sort((a, b) => b.count - a.count);
+  const most = merged.slice(0, CAUSES_MAX);
+  const ids = most.map(({ newest }) => newest);
+  const texts =
+    ids.length === 0 ? [] : yield* all<{ id: string; reason: string }>(MESSAGES, { ids });
+  const messages = new Map(texts.map(({ id, reason }) => [id, reason]));
+  const causes = most.map((each) => ({ ...each, message: messages.get(each.newest) ?? '' }));
+  return { ...countUpTo(merged.reduce((sum, { count }) => sum + count, 0)), causes };
+}
+
+function mergedCause(rows: readonly CauseRow[]): Omit<FailureCause, 'message'> {
+  const [{ pipeline, code, step }] = rows as [CauseRow];
+  const newest = rows.map((row) => row.newest).reduce((a, b) => (a > b ? a : b));
+  return {
+    ...{ pipeline, code, newest },
+    ...(step === null ? {} : { step: stepFamily(step) }),
+    count: rows.reduce((sum, row) => sum + row.count, 0),
+    firstAt: toInstant(Math.min(...rows.map((row) => row.first_at))),
+    lastAt: toInstant(Math.max(...rows.map((row) => row.last_at))),
+  };
+}
+
+type QuestionsRow = {
+  readonly open: number;
+  readonly overdue: number;
+  readonly next_due: Instant | null;
+  readonly now: Instant;
+};
+
+function* openQuestions(query: ReadFigures): Script<OpenQuestions & { readonly now: Instant }> {
+  const { open, overdue, next_due, now } = (yield* one<QuestionsRow>(
+    QUESTIONS,
+    query,
+  )) as QuestionsRow;
+  const capped = open > COUNT_MAX;
+  return {
+    open: countUpTo(open),
+    overdue: { count: overdue, capped },
+    ...(next_due === null ? {} : { nextDueAt: toInstant(next_due) }),
+    now,
+  };
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pipeline, StepError } from '../../../src/index.ts';
+import { refusedWith, until } from '../coordinator.ts';
+import type { Case } from './case.ts';
+
+const fine = pipeline({ name: 'fine', run: () => 1 });
+const bad = pipeline({
+  name: 'bad',
+  run: (ctx, row: number) =>
+    ctx.step(`row-${row}`, () => {
+      throw new StepError('Nothing is left.', { category: 'permanent', code: 'no-stock' });
+    }),
+});
+const asks = pipeline({ name: 'asks', run: (ctx) => ctx.await('approve', { timeoutMs: 60_000 }) });
+
+const counted: Case = {
+  name: 'the overview counts executions, causes of failures, questions and workers of a project',
+  async run(coordinator) {
+    const client = await coordinator.client(['submit', 'operate'], 'ours');
+    await coordinator.worker([fine, bad, asks], { project: 'ours' });
+    const submit = (name: string, input?: unknown): Promise<{ readonly id: string }> =>
+      client.executions.submit({ pipeline: name, input });
+    const ended = [submit('fine'), submit('fine'), submit('bad', 5), submit('bad', 61)];
+    for (const { id } of await Promise.all(ended)) await client.executions.result(id);
+    await submit('asks');
+    await submit('unserved');
+    await until(async () => ((await client.awaits.list()).items.length > 0 ? true : undefined));
+    const overview = await client.overview.read();
+    const one = { count: 1, capped: false };
+    const two = { count: 2, capped: false };
+    const of = (name: string) => overview.pipelines.find((each) => each.pipeline === name);
+    assert.deepEqual(of('fine')?.statuses, { completed: two });
+    assert.deepEqual(of('bad')?.statuses, { failed: two });
+    assert.deepEqual([of('asks')?.statuses, of('asks')?.workers], [{ waiting: one }, 1]);
+    assert.deepEqual([of('unserved')?.ready, of('unserved')?.workers], [one, 0]);
+    assert.ok(Date.parse(of('unserved')?.oldestReadyAt ?? '') <= Date.parse(overview.at));
+    const { causes, ...letters } = overview.deadLetters;
+    assert.deepEqual(letters, two);
+    assert.deepEqual(
+      causes.map(({ code, step, count, message }) => ({ code, step, count, message })),
+      [{ code: 'no-stock', step: 'row-*', count: 2, message: 'Nothing is left.' }],
+    );
+    assert.deepEqual(overview.questions.open, one);
+    assert.deepEqual(overview.questions.overdue, { count: 0, capped: false });
+    assert.deepEqual([overview.workers.ready, overview.workers.stuck], [1, 0]);
+    const other = await (await coordinator.client(['operate'], 'theirs')).overview.read();
+    assert.deepEqual([other.pipelines, other.deadLetters.count, other.workers.ready], [[], 0, 0]);
+  },
+};
+
+const trends: Case = {
+  name: 'trends have rates and durations by interval, pipeline and range',
+  async run(coordinator) {
+    const client = await coordinator.client(['submit', 'operate'], 'ours');
+    await coordinator.worker([fine, bad], { project: 'ours' });
+    const submits = ['fine', 'fine', 'bad'].map((name) =>
+      client.executions.submit({ pipeline: name, input: 1 }),
+    );
+    for (const { id } of await Promise.all(submits)) await client.executions.result(id);
+    // The rollups leave out the last second.
+    const { total, points, pipelines, intervalMs } = await until(async () => {
+      await coordinator.store.executions.rollUp();
+      const found = await client.overview.trends({ rangeMs: 900_000 });
+      if (found.total.ended.completed + found.total.ended.failed === 3) return found;
+      await pause(50);
+      return undefined;
+    });
+    assert.equal(intervalMs, 60_000);
+    assert.equal(points.length, 15);
+    assert.deepEqual([total.ended.completed, total.ended.failed], [2, 1]);
+    const sum = points.reduce((all, { ended }) => all + ended.completed + ended.failed, 0);
+    assert.equal(sum, 3);
+    assert.ok((total.duration?.p50Ms ?? 0) <= (total.duration?.p99Ms ?? -1));
+    assert.deepEqual(
+      pipelines.map((each) => [each.pipeline, each.ended.completed, each.ended.failed]),
+      [
+        ['bad', 0, 1],
+        ['fine', 2, 0],
+      ],
+    );
+    const only = await client.overview.trends({ pipeline: 'bad', rangeMs: 86_400_000 });
+    assert.equal(only.intervalMs, 1_200_000);
+    await assert.rejects(client.overview.trends({ release: 'v2' }), refusedWith('invalid-input'));
+  },
+};
+
+export const overviewCases: readonly Case[] = [counted, trends];
