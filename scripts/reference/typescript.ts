@@ -34,6 +34,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'holdfast/observe/opentelemetry': 'Report to OpenTelemetry.',
   'holdfast/observe/prometheus': 'Report to Prometheus.',
   'holdfast/testing': 'Test pipelines, and test a store or transport of your own.',
+  'holdfast/testing/linearizability':
+    'Check whether an order of concurrent calls explains all replies of a store.',
 };
 
 const SORTS: readonly (readonly [sort: PublicExport['sort'], title: string])[] = [

@@ -23,6 +23,7 @@ const AMBIENT: Readonly<Record<string, string>> = {
   id: 'string',
   request: 'Request',
   input: '{ readonly id: string }',
+  events: "readonly import('holdfast/testing/linearizability').LeaseCallEvent[]",
   files: 'readonly string[]',
   db: '{ load(id: string): Promise<object> }',
   pay: '(about?: object) => Promise<void>',
