@@ -95,11 +95,14 @@ export class HoldfastClient {
    *
    * `after` continues after the event with this id; `signal` ends it.
    */
-  hints(
+  async *hints(
     options: { readonly after?: string; readonly signal?: AbortSignal } = {},
-  ): AsyncIterable<ServerEvent> {
+  ): AsyncGenerator<ServerEvent> {
     const { after, ...rest } = options;
-    return eventsOf(this, requestTo('GET /v1/events').path, { ...rest, query: { after } });
+    const { path } = requestTo('GET /v1/events');
+    for await (const event of eventsOf(this, path, { ...rest, query: { after } })) {
+      if (event.event !== 'ping') yield event;
+    }
   }
 
   /** Calls any route of the API and returns the parsed body. Throws `CallRefused`. */

@@ -124,3 +124,23 @@ async function take<Item>(items: AsyncIterable<Item>, count: number): Promise<re
   }
   return taken;
 }
+
+test('a stream of hints begins with a ping, and pings while nothing else happens', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ auth: 'off', maintenance: false });
+  const over = new AbortController();
+  const response = await fetch(`${coordinator.url}/v1/events`, { signal: over.signal });
+  const pings: number[] = [];
+  let text = '';
+  for await (const part of (response.body as ReadableStream<Uint8Array>).pipeThrough(
+    new TextDecoderStream(),
+  )) {
+    text += part;
+    pings.push(systemClock.monotonicMs());
+    if (pings.length === 3) break;
+  }
+  over.abort();
+  const ping = 'event: ping\ndata: {"everyMs":3000}\n\n';
+  assert.equal(text, ping.repeat(3));
+  const [first = 0, second = 0, third = 0] = pings;
+  assert.ok(second - first > 2_500 && third - second > 2_500, `${pings}`);
+});

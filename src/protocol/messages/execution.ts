@@ -674,7 +674,7 @@ export const eventOperations = {
     tag: 'Live updates',
     summary: 'Stream hints that lists changed',
     description:
-      'Sends `changed` when a list may have changed, and `reset` when the coordinator cannot know what you missed. Read your lists again after either. Hints carry no data and can come for changes in other projects.',
+      'Sends `changed` when a list may have changed, and `reset` when the coordinator cannot know what you missed. Read your lists again after either. Hints carry no data and can come for changes in other projects. Sends `ping` first, and whenever it has sent nothing else for `everyMs` of that event. If you receive nothing for three times as long, the coordinator is gone or frozen.',
     allows: READERS,
     isLong: true,
     query: closed({
@@ -691,7 +691,11 @@ export const eventOperations = {
     responses: {
       200: {
         what: 'Server-sent events until one side closes the connection.',
-        text: { type: SSE, example: 'id: x7Qp.51be77aa\nevent: changed\ndata: {}\n\n' },
+        text: {
+          type: SSE,
+          example:
+            'event: ping\ndata: {"everyMs":3000}\n\nid: x7Qp.51be77aa\nevent: changed\ndata: {}\n\n',
+        },
       },
     },
   },

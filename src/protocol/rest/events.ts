@@ -58,7 +58,7 @@ async function* historyOf(
   const share = projectShare(project);
   const listen = (wake: () => void): (() => void) => wakeups.listen(project, wake);
   const waiter = new Waiter({ timers, signal, pollMs: POLL_MS, listen });
-  const pulse = new Pulse(() => clock.monotonicMs());
+  const pulse = new Pulse(() => clock.monotonicMs(), KEEP_ALIVE);
   // Send something first, so that the client knows that the stream is open.
   yield pulse.noteSent(': here\n\n');
   let shown: string | undefined;
@@ -104,10 +104,10 @@ async function* hintsOf(
   { last, project, signal }: Hinted,
 ): AsyncGenerator<string> {
   const listen = (wake: () => void): (() => void) => wakeups.listen(project, wake);
-  const waiter = new Waiter({ timers, signal, pollMs: KEEP_ALIVE_MS, listen });
-  const pulse = new Pulse(() => clock.monotonicMs());
+  const waiter = new Waiter({ timers, signal, pollMs: PING_MS, listen });
+  const pulse = new Pulse(() => clock.monotonicMs(), { text: PING, everyMs: PING_MS });
   let sent = last === undefined ? hints.id : last;
-  yield pulse.noteSent(': here\n\n');
+  yield pulse.noteSent(PING);
   try {
     while (!signal.aborted) {
       const isBehind = hints.isBehind(sent);
@@ -129,7 +129,14 @@ async function* hintsOf(
 // from closing the connection.
 
 export const KEEP_ALIVE_MS = 15_000;
-const KEEP_ALIVE = ': still here\n\n';
+const KEEP_ALIVE = { text: ': still here\n\n', everyMs: KEEP_ALIVE_MS };
+
+/**
+ * A frozen coordinator keeps its connections open. Only the absence of pings shows a client that it
+ * is gone. Scripts of a browser do not see comments.
+ */
+export const PING_MS = 3_000;
+const PING = eventText({ event: 'ping', data: { everyMs: PING_MS } });
 
 interface StreamEvent {
   readonly event: string;
@@ -194,13 +201,21 @@ class Waiter {
   }
 }
 
-/** The text of events, with comments between them. */
+interface Beat {
+  readonly text: string;
+  /** Sent if nothing else was sent for this long. */
+  readonly everyMs: number;
+}
+
+/** The text of events, with beats between them. */
 class Pulse {
   readonly #nowMs: () => number;
+  readonly #beat: Beat;
   #sentAt: number;
 
-  constructor(nowMs: () => number) {
+  constructor(nowMs: () => number, beat: Beat) {
     this.#nowMs = nowMs;
+    this.#beat = beat;
     this.#sentAt = nowMs();
   }
 
@@ -209,8 +224,9 @@ class Pulse {
     return text;
   }
 
-  /** Returns a comment if one is due. */
+  /** Returns the text if it is due. */
   beat(): readonly string[] {
-    return this.#nowMs() - this.#sentAt < KEEP_ALIVE_MS ? [] : [this.noteSent(KEEP_ALIVE)];
+    const { text, everyMs } = this.#beat;
+    return this.#nowMs() - this.#sentAt < everyMs ? [] : [this.noteSent(text)];
   }
 }
