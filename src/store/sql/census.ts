@@ -9,7 +9,15 @@ import type {
   InFlight,
 } from '../contract/census-store.ts';
 import { laneOf } from '../execution-rows.ts';
-import { all, type Dialects, type Gateway, type Script, sql, sqlPerDialect } from './script.ts';
+import {
+  all,
+  type Dialects,
+  dialects,
+  type Gateway,
+  type Script,
+  sql,
+  sqlPerDialect,
+} from './script.ts';
 
 const IN_FLIGHT = sql(`
   select e.session_id as session, e.lane, count(*) as count
@@ -20,66 +28,83 @@ const IN_FLIGHT = sql(`
    group by e.session_id, e.lane
    order by e.session_id, e.lane`);
 
-interface ReadyIndex {
-  readonly name: string;
-  readonly has: string;
-}
-
 /**
  * PostgreSQL has two partial indexes. Each query must repeat the condition of its index, or
  * PostgreSQL would read the table.
  */
-const READY_INDEXES: Dialects<readonly ReadyIndex[]> = {
-  sqlite: [{ name: 'waiting', has: 'e.ready_at is not null and e.hold = 0' }],
+const READY: Dialects<readonly string[]> = {
+  sqlite: ['e.ready_at is not null and e.hold = 0'],
   postgres: [
-    { name: 'waiting', has: 'e.ready_at is not null and e.hold = 0 and not e.gated' },
-    { name: 'gated', has: 'e.ready_at is not null and e.hold = 0 and e.gated' },
+    'e.ready_at is not null and e.hold = 0 and not e.gated',
+    'e.ready_at is not null and e.hold = 0 and e.gated',
   ],
 };
 
 const EXECUTIONS = 'hf.execution as e indexed by execution_ready';
+const RUNNING = 'hf.execution as e indexed by execution_running where e.status = 1';
 
-const DEPTH = sqlPerDialect(READY_INDEXES, (indexes) =>
-  depthOf(indexes.map(({ has }) => `select 1 from ${EXECUTIONS} where ${has}`)),
+const DEPTH = sqlPerDialect(READY, (conditions) =>
+  depthOf({
+    ready: conditions.map((has) => `select 1 from ${EXECUTIONS} where ${has}`),
+    running: `select 1 from ${RUNNING} and e.lane = l.lane`,
+  }),
 );
 
-const DEPTH_OF_PROJECT = sqlPerDialect(READY_INDEXES, (indexes) => {
-  const ready = indexes.map(
-    ({ name, has }) =>
-      `select 1 from ${name} as w cross join ${EXECUTIONS} where ${has} and e.pipeline == w.pipeline and e.project = :project`,
-  );
-  return `
-  with recursive ${indexes.map(pipelinesOf).join(', ')}
-  ${depthOf(ready)}`;
+/** A project with more pipelines is counted by the first of them, so that one count stays short. */
+export const COUNTED_PIPELINES_MAX = 1_000;
+
+/** The condition and the order of the index for lists, which has the pipelines of a project. */
+const LISTED: Dialects<{ readonly index: string; readonly has: string }> = {
+  sqlite: { index: 'execution_pipeline', has: 'e.project = :project' },
+  postgres: { index: '', has: 'e.project collate "POSIX" = :project and e.status <> 1' },
+};
+
+export const DEPTH_OF_PROJECT = dialects({
+  sqlite: depthOfProject(READY.sqlite, LISTED.sqlite),
+  postgres: depthOfProject(READY.postgres, LISTED.postgres),
 });
 
-/** Takes one index step per pipeline that has ready executions. */
-function pipelinesOf({ name, has }: ReadyIndex): string {
+/** Takes one index step per pipeline of the project, whatever other projects have. */
+function depthOfProject(
+  conditions: readonly string[],
+  { index, has }: (typeof LISTED)['sqlite'],
+): string {
   const next = (where: string): string =>
-    `(select e.pipeline from ${EXECUTIONS} where ${where} order by e.pipeline limit 1)`;
-  return `${name} (pipeline) as (
-    select ${next(has)}
+    `(select e.pipeline from hf.execution as e ${index && `indexed by ${index}`} where ${where} order by e.pipeline collate "POSIX" limit 1)`;
+  const ready = conditions.map(
+    (each) =>
+      `select 1 from own as w cross join ${EXECUTIONS} where ${each} and e.pipeline == w.pipeline and e.project = :project`,
+  );
+  return `
+  with recursive own (pipeline, nth) as (
+    select ${next(has)}, 1
      union all
-    select ${next(`${has} and e.pipeline > w.pipeline`)}
-      from ${name} as w
-     where w.pipeline is not null
-  )`;
+    select ${next(`${has} and e.pipeline collate "POSIX" > w.pipeline collate "POSIX"`)}, w.nth + 1
+      from own as w
+     where w.pipeline is not null and w.nth < ${COUNTED_PIPELINES_MAX}
+  ), running as materialized (
+    select e.lane
+      from hf.execution as e indexed by execution_carrier
+     where e.status = 1 and e.project = :project and e.project >= ''
+     limit :max::bigint * 2
+  )
+  ${depthOf({ ready, running: 'select 1 from running where running.lane = l.lane' })}`;
 }
 
-function depthOf(ready: readonly string[]): string {
+function depthOf({
+  ready,
+  running,
+}: {
+  readonly ready: readonly string[];
+  readonly running: string;
+}): string {
   const due = ready.map((each) => `${each} and e.lane = l.lane and e.ready_at <= clock.now`);
+  const counted = (rows: string): string =>
+    `(select count(*) from (${rows} limit :max::bigint) as r)`;
   return `
   select l.lane,
-         (select count(*)
-            from (${due.join(' union all ')}
-                   limit :max::bigint) as r) as ready,
-         (select count(*)
-            from (select 1
-                    from hf.execution as e indexed by execution_running
-                   where e.status = 1
-                     and e.lane = l.lane
-                     and (:project::text is null or e.project = :project)
-                   limit :max::bigint) as r) as running
+         ${counted(due.join(' union all '))} as ready,
+         ${counted(running)} as running
     from (select 0 as lane union all select 1) as l
    cross join (select hf_now() as now) as clock
    order by l.lane`;

@@ -14,13 +14,14 @@ import {
   worker,
 } from '../../../contract/execution/worker.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
-import type { InteractionId } from '../../../src/execution/names.ts';
+import type { InteractionId, PipelineName } from '../../../src/execution/names.ts';
 import { interactionPage } from '../../../src/features/awaits/api.ts';
 import type { ListInteractions } from '../../../src/features/awaits/port.ts';
 import {
   type CoordinatorStore,
   LIST_ROWS_MAX,
 } from '../../../src/store/contract/execution-store.ts';
+import { COUNTED_PIPELINES_MAX } from '../../../src/store/sql/census.ts';
 
 interface BoundedCase {
   readonly name: string;
@@ -112,6 +113,18 @@ export const BOUNDED_CASES: readonly BoundedCase[] = [
       await expectOldest((page) => read({ open: true, call: OTHER_CALL }, page));
       const found = await read({ name, open: true }, { limit: 10 });
       assert.equal(found.items.length, 1, 'an index finds the name');
+    },
+  },
+  {
+    name: 'X-41: the depth of a project counts its first 1,000 pipelines',
+    async run(store) {
+      for (let nth = 0; nth <= COUNTED_PIPELINES_MAX; nth += 1) {
+        await mustSubmit(store, { pipeline: `p${String(nth).padStart(4, '0')}` as PipelineName });
+      }
+      const [interactive] = await store.executions.depth({ max: 10_000, project: PROJECT });
+      assert.equal(interactive?.ready, COUNTED_PIPELINES_MAX);
+      const [all] = await store.executions.depth({ max: 10_000 });
+      assert.equal(all?.ready, COUNTED_PIPELINES_MAX + 1);
     },
   },
 ];
