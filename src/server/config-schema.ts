@@ -102,6 +102,7 @@ export const configSchema = closed({
   }),
   limits: closed({
     bodyBytesMax: limitOf('bodyBytesMax', 'Largest request body, in bytes'),
+    jsonValuesMax: limitOf('jsonValuesMax', 'Names and values in a JSON body or a decoded value'),
     requestsPerMinute: limitOf(
       'requestsPerMinute',
       'Requests per minute of one key, or of one address without a key',

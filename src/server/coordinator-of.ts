@@ -12,10 +12,12 @@ import { HistorySizes } from '../protocol/rest/history-sizes.ts';
 import { type Coordinator, projectShare } from '../protocol/rest/route.ts';
 import { FairWakeups, WaitingHints } from '../protocol/rest/wakeups.ts';
 import type { Depth } from '../store/contract/census-store.ts';
+import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { systemClock } from '../support/clock.ts';
+import { requireFewValues } from '../support/json-size.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
-import { FairShares, Turns } from '../support/turns.ts';
+import { FairShares, LARGE_BYTES, Turns, weightOfParsing } from '../support/turns.ts';
 import { Advisor } from './advisor.ts';
 import { countedStore, openMetrics, type ServerMetrics } from './metrics.ts';
 import { ProjectQuotas, quotaStore } from './project-quotas.ts';
@@ -82,19 +84,20 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   metrics?.depthFrom(depth, clock);
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
   const { relayAnswersMs } = limits;
+  const shares = new FairShares(SHARES, { clock, timers });
+  const { jsonValuesMax } = limits;
   const holdfast = new Holdfast({
-    store,
+    store: decodingStore(store, shares, jsonValuesMax),
     relayAnswersMs,
     ...(links === undefined ? {} : { links }),
     ...(retention === undefined ? {} : { retention }),
     ...(log === undefined ? {} : { observer: observerFor(log) }),
   });
   const coordinator: Coordinator = {
-    ...{ holdfast, store, clock, timers, random, auth },
+    ...{ holdfast, store, clock, timers, random, auth, shares, jsonValuesMax },
     // Before the wakeup port, because a woken client reads the hints.
     hints: new WaitingHints(store.executions, random.uuid()),
     wakeups: new FairWakeups(store.executions, timers),
-    shares: new FairShares(SHARES, { clock, timers }),
     claimTurns: new Turns(CLAIMS_MAX),
     announced: new AnnouncedPipelines(store.executions, clock),
     histories: new HistorySizes(store.executions, limits),
@@ -107,6 +110,25 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     ...(log && { onFault: faultLogOf(log) }),
   };
   return { coordinator, metrics };
+}
+
+/**
+ * For code that decodes values. Parsing a large value blocks the event loop, so it takes a share of
+ * its project, and a value with too many names and values is not decoded.
+ */
+function decodingStore(
+  store: CoordinatorStore,
+  shares: FairShares,
+  jsonValuesMax: number,
+): CoordinatorStore {
+  const getBlob: typeof store.executions.getBlob = async (key) => {
+    const bytes = await store.executions.getBlob(key);
+    if (bytes === undefined || bytes.length <= LARGE_BYTES) return bytes;
+    await shares.begin(projectShare(key.project), weightOfParsing(bytes.length));
+    requireFewValues('A stored value', [Buffer.from(bytes).toString('latin1')], jsonValuesMax);
+    return bytes;
+  };
+  return { ...store, executions: { ...store.executions, getBlob } };
 }
 
 // The first start of a store creates the project `default` and one key with all roles. The

@@ -18,19 +18,15 @@ import {
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { type Checks, checksOf, withoutTags } from '../protocol/rest/validators.ts';
 import type { Code } from '../support/codes/catalogue.ts';
-import { LARGE_BYTES, weightOfBytes, weightOfParsing } from '../support/turns.ts';
+import { type ByteTurns, weightOfBytes } from '../support/turns.ts';
 import { Admission, type Entrance, oneOf } from './admission.ts';
+import { addBodyParsers, beginBody, bodyBytesMaxOf, bodyTurnsOf, lengthOf } from './bodies.ts';
 import { networkOf } from './connections.ts';
 import { addConsole, type ConsoleFiles } from './console-files.ts';
 import { addDocs } from './docs-files.ts';
 import { KEY_CACHE_MS, requireOwnHost } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
-import {
-  faultLogOf,
-  type HttpLimits,
-  type ServerLog,
-  type ServerOptions,
-} from './server-options.ts';
+import { faultLogOf, type ServerLog, type ServerOptions } from './server-options.ts';
 
 export interface HttpParts extends Entrance {
   readonly coordinator: Coordinator;
@@ -71,22 +67,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
   } as object) as unknown as FastifyInstance;
   limitConnections(app.server, parts);
   const admission = new Admission(parts);
-  app.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_, body, done) =>
-    done(null, body),
-  );
-  // A large body takes its share when it has arrived. If it took it before, a caller could send all
-  // but the last byte of many bodies, and then have all of them parsed in one turn.
-  const parse = app.getDefaultJsonParser('error', 'error');
-  app.removeContentTypeParser('application/json');
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    const parseNow = (): unknown => parse(request, body.toString(), done);
-    const weight = weightOfParsing(body.length);
-    if (weight === 0) parseNow();
-    else {
-      const share = projectShare(admission.caller(request).project);
-      parts.coordinator.shares.begin(share, weight).then(parseNow).catch(done);
-    }
-  });
+  addBodyParsers(app, parts.coordinator, (request) => admission.caller(request).project);
   app.setErrorHandler((error, request, reply) => {
     const isStranger = !parts.ownHostOnly && admission.known(request)?.key === undefined;
     return sendProblem(parts, reply, { error: fromFastify(error), isStranger });
@@ -124,7 +105,8 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     parts.metrics?.answered(name, reply.statusCode, reply.elapsedTime);
     if (parts.logIdle || !IDLE.has(request)) requests?.answered(request, reply);
   });
-  for (const route of routes) addRoute(app, { ...parts, admission }, route);
+  const bodies = bodyTurnsOf(limits);
+  for (const route of routes) addRoute(app, { ...parts, admission, bodies }, route);
   if (parts.console !== 'none') addConsole(app, parts.console);
   if (parts.docs) addDocs(app);
   return app;
@@ -156,16 +138,19 @@ function limitConnections(
 
 interface OpenParts extends HttpParts {
   readonly admission: Admission;
+  /** The large bodies that arrive or wait to be parsed, by project. */
+  readonly bodies: ByteTurns;
 }
 
 function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
   const checks = checksOf(route);
   const weight = weightOf({ ...route, reply: route.responses[200]?.schema });
+  const bytesMax = bodyBytesMaxOf(route, parts.limits);
   app.route({
     method: route.method,
     url: route.path,
     config: { name: route.name } as object,
-    bodyLimit: bodyBytesMaxOf(route, parts.limits),
+    bodyLimit: bytesMax,
     onRequest: async (request, reply) => {
       const { shares } = parts.coordinator;
       try {
@@ -181,6 +166,8 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
         shareNameOf(route.name, project),
         weight + weightOfBytes(lengthOf(request)),
       );
+      requireCaller(reply);
+      await beginBody(parts.bodies, { request, reply, project, bytesMax });
       requireCaller(reply);
     },
     handler: (request, reply) => result(parts, { route, checks }, { request, reply }),
@@ -205,19 +192,6 @@ async function beginStranger(
 function requireCaller(reply: FastifyReply): void {
   if (!reply.raw.destroyed) return;
   throw new ProblemReply('caller-gone', 'The caller closed the connection. Nothing was done.');
-}
-
-/**
- * Limits for callers without a key, and for bodies without users' values, because parsing blocks
- * all other requests.
- */
-const PUBLIC_BYTES_MAX = 64 * 1024;
-const PLAIN_BYTES_MAX = 1024 * 1024;
-
-function bodyBytesMaxOf({ allows, takesBytes, takesValues }: Route, limits: HttpLimits): number {
-  const isLarge = takesBytes === true || takesValues === true;
-  if (isLarge) return limits.bodyBytesMax;
-  return Math.min(limits.bodyBytesMax, allows === 'public' ? PUBLIC_BYTES_MAX : PLAIN_BYTES_MAX);
 }
 
 interface Exchange {
@@ -257,18 +231,6 @@ async function result(
 
 /** Requests without any effect, such as empty polls. */
 const IDLE: WeakSet<FastifyRequest> = new WeakSet();
-
-/**
- * The bytes of a body that count before it has arrived. Large JSON takes its share later. Another
- * body without a declared length counts as if it had the largest that is not a value.
- */
-function lengthOf({ headers }: FastifyRequest): number {
-  const length = Number(headers['content-length'] ?? 0);
-  const isJson = headers['content-type']?.startsWith('application/json') === true;
-  if (isJson) return length <= LARGE_BYTES ? length : 0;
-  if (headers['transfer-encoding'] !== undefined) return PLAIN_BYTES_MAX;
-  return Number.isFinite(length) ? length : 0;
-}
 
 function send(
   reply: FastifyReply,

@@ -105,6 +105,11 @@ export interface ServerOptions {
 export interface HttpLimits {
   /** The largest request body in bytes. Default 33,554,432. */
   readonly bodyBytesMax: number;
+  /**
+   * Names and values in a JSON body, and in a stored value that the coordinator decodes for a
+   * response. Default 500,000.
+   */
+  readonly jsonValuesMax: number;
   /** Requests per minute of one access key, or of one address without a key. Default 600,000. */
   readonly requestsPerMinute: number;
   /** Requests per minute of all access keys of a project. Default 1,200,000. */
@@ -144,6 +149,7 @@ export interface HttpLimits {
 
 export const DEFAULT_HTTP_LIMITS: HttpLimits = Object.freeze({
   bodyBytesMax: 32 * 1024 * 1024,
+  jsonValuesMax: 500_000,
   requestsPerMinute: 600_000,
   projectRequestsPerMinute: 1_200_000,
   wrongKeysPerMinute: 100,
@@ -161,6 +167,8 @@ export const HTTP_LIMIT_RANGES: Readonly<
   Record<keyof HttpLimits, { readonly min: number; readonly max: number }>
 > = {
   bodyBytesMax: { min: 1_024, max: 2 ** 30 },
+  // Bodies of up to 64 KiB, which cannot have more, are not counted.
+  jsonValuesMax: { min: 65_536, max: 2 ** 30 },
   requestsPerMinute: { min: 1, max: 2 ** 31 },
   projectRequestsPerMinute: { min: 1, max: 2 ** 31 },
   wrongKeysPerMinute: { min: 1, max: 2 ** 31 },

@@ -1,7 +1,7 @@
 // Limits a page by characters as well as by items, because an item may be as large as a request.
 // The page then ends early, and the reader continues there.
 
-const CHARS_MAX = 16 * 1024 * 1024;
+const CHARS_MAX = 4 * 1024 * 1024;
 
 /** Measures the content of one page. */
 class PageSize {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { FairShares, FairSlots, Turns } from './turns.ts';
+import { ByteTurns, FairShares, FairSlots, Turns } from './turns.ts';
 
 /** Operations by name; each ends when the test ends it. */
 class Operations {
@@ -171,4 +171,26 @@ test('a charge counts like a begun request: later requests of the name wait for 
   assert.deepEqual(await requests.nextTurn(), []);
   assert.deepEqual(await requests.nextTurn(), []);
   assert.deepEqual(await requests.nextTurn(), ['x2']);
+});
+
+test('bytes above the limit of a name wait in order, and another name does not wait for them', async () => {
+  const turns = new ByteTurns(10);
+  const began: string[] = [];
+  const take = (name: string, bytes: number): Promise<() => void> =>
+    turns.take(name, bytes).then((free) => {
+      began.push(`${name} ${bytes}`);
+      return free;
+    });
+  const first = await take('a', 8);
+  const large = take('a', 30);
+  const small = take('a', 1);
+  await take('b', 10);
+  await turn();
+  assert.deepEqual(began, ['a 8', 'b 10']);
+  first();
+  await turn();
+  assert.deepEqual(began, ['a 8', 'b 10', 'a 30'], 'one above the limit begins alone');
+  (await large)();
+  (await small)();
+  assert.deepEqual(began.at(-1), 'a 1');
 });

@@ -35,6 +35,47 @@ export class Turns {
   }
 }
 
+interface Receiving {
+  bytes: number;
+  readonly waiting: { readonly bytes: number; readonly begin: () => void }[];
+}
+
+/** Limits the bytes in progress under each name. Further ones wait, in order of arrival. */
+export class ByteTurns {
+  readonly #max: number;
+  readonly #names: Map<string, Receiving> = new Map();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Resolves when they may begin, with the function that frees them. One larger than `max` begins alone. */
+  async take(name: string, bytes: number): Promise<() => void> {
+    const own = this.#names.get(name) ?? { bytes: 0, waiting: [] };
+    this.#names.set(name, own);
+    if (own.waiting.length === 0 && this.#hasRoom(own, bytes)) own.bytes += bytes;
+    else await new Promise<void>((begin) => own.waiting.push({ bytes, begin }));
+    return () => this.#free(name, bytes);
+  }
+
+  #hasRoom(own: Receiving, bytes: number): boolean {
+    return own.bytes === 0 || own.bytes + bytes <= this.#max;
+  }
+
+  #free(name: string, bytes: number): void {
+    const own = this.#names.get(name);
+    if (own === undefined) return;
+    own.bytes -= bytes;
+    for (let next = own.waiting[0]; next !== undefined; next = own.waiting[0]) {
+      if (!this.#hasRoom(own, next.bytes)) return;
+      own.waiting.shift();
+      own.bytes += next.bytes;
+      next.begin();
+    }
+    if (own.bytes === 0) this.#names.delete(name);
+  }
+}
+
 /**
  * A bounded number of operations in progress, of which each name has a fair part: with two names, a
  * third of them each. So there is always room for one more name.

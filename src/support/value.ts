@@ -308,31 +308,3 @@ function within(found: Trouble, part: string): Trouble {
 function trouble(found: string, advice: string): Trouble {
   return { path: [], found, advice };
 }
-
-// Measures the nesting of JSON without parsing it, because parsers and writers recurse.
-
-/** True if the text is nested deeper than `max`. For text that is not JSON it may be wrong. */
-export function isDeeperThan(text: string, max: number): boolean {
-  // Every level needs an opening and a closing character, so short text cannot be deeper.
-  if (text.length <= 2 * max) return false;
-  let depth = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const sign = text[at];
-    if (sign === '"') at = endOfText(text, at);
-    else if (sign === '[' || sign === '{') depth += 1;
-    else if (sign === ']' || sign === '}') depth -= 1;
-    if (depth > max) return true;
-  }
-  return false;
-}
-
-/** The end of the string that begins here: a quote after an even number of backslashes. */
-function endOfText(json: string, begin: number): number {
-  for (let at = begin; ; ) {
-    at = json.indexOf('"', at + 1);
-    if (at < 0) return json.length;
-    let before = at - 1;
-    while (json[before] === '\\') before -= 1;
-    if ((at - before) % 2 === 1) return at;
-  }
-}

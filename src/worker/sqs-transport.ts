@@ -195,7 +195,7 @@ class SqsTransport implements Transport {
       const parts = await Promise.all(
         digests.map((digest) => this.request<Uint8Array>({ kind: 'getBlob', body: { digest } })),
       );
-      this.#pending.settle(envelopeFromJson(joined(parts)) as ReplyEnvelope);
+      this.#pending.settle(envelopeFromJson(JSON.parse(joined(parts))) as ReplyEnvelope);
     } catch (cause) {
       this.#pending.lose(id, 'a part of its reply is missing', cause);
     }

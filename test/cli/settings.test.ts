@@ -50,6 +50,7 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   docs: true,
   'links.signingFile': 'signing.json',
   'limits.bodyBytesMax': 2_000,
+  'limits.jsonValuesMax': 70_000,
   'limits.requestsPerMinute': 7,
   'limits.projectRequestsPerMinute': 7,
   'limits.wrongKeysPerMinute': 7,

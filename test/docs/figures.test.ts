@@ -71,7 +71,7 @@ const FIGURES: Readonly<
   'configure.md': {
     '32 MiB': BODY,
     '128 MiB': at('server/server-options.ts', 'historyBytesMax'),
-    '1 MiB': at('server/http.ts', 'PLAIN_BYTES_MAX'),
+    '1 MiB': at('server/bodies.ts', 'PLAIN_BYTES_MAX'),
     '64 KiB': at('server/http.ts', 'PUBLIC_BYTES_MAX'),
   },
   'console.md': { '5 s': KEY_CACHE },
@@ -107,7 +107,7 @@ const FIGURES: Readonly<
   'rest.md': {
     '15 s': at('protocol/rest/events.ts', 'KEEP_ALIVE_MS'),
     '10 s': RELAY,
-    '16 MiB': at('support/page-size.ts', 'CHARS_MAX'),
+    '4 MiB': at('support/page-size.ts', 'CHARS_MAX'),
   },
   'security.md': { '5 s': KEY_CACHE },
   'sizing.md': {

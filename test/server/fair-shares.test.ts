@@ -9,6 +9,7 @@ import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import { digestOf } from '../../src/support/digest.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import { TestCoordinator, until } from './coordinator.ts';
 import { RawWorker } from './raw-worker.ts';
@@ -57,9 +58,9 @@ class Stand {
   }
 
   /** Holds the turns when the shares of earlier requests are free again. */
-  async holdUnused(other: RawWorker): Promise<void> {
+  async holdUnused(other: RawWorker, count = 5): Promise<void> {
     this.isHeld = true;
-    for (let turns = 0; turns < 5; turns += 1) {
+    for (let turns = 0; turns < count; turns += 1) {
       await beat(other);
       this.nextTurn();
     }
@@ -140,6 +141,35 @@ test('P-18: heartbeats do not wait for other requests of their own project', asy
   for (const { status } of await Promise.all(submits)) assert.equal(status, 202);
 });
 
+test('P-18: large bodies of a project wait before they are read, and another project does not', async () => {
+  const limits = { bodyBytesMax: 512 * 1024 };
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false, limits });
+  const hostile = await RawWorker.open(coordinator, 'hostile');
+  const healthy = await RawWorker.open(coordinator, 'healthy');
+  const body = JSON.stringify({ pipeline: 'x', input: 'x'.repeat(400 * 1024) });
+  const headers = { ...hostile.headers, 'content-length': String(body.length) };
+  const unfinished = [1, 2].map(() => {
+    const call = request(`${coordinator.url}/v1/executions`, { method: 'POST', headers });
+    call.on('error', () => undefined);
+    call.write(body.slice(0, -1));
+    return call;
+  });
+  const submit = (who: RawWorker, input: string): Promise<number> =>
+    who.call('POST', '/v1/executions', { pipeline: 'x', input }).then(({ status }) => status);
+  // The coordinator answers later requests, so it has begun to read these bodies.
+  for (let nth = 0; nth < 3; nth += 1) assert.equal(await submit(hostile, 'small'), 202);
+  let isDone = false;
+  const third = submit(hostile, 'x'.repeat(400 * 1024)).finally(() => {
+    isDone = true;
+  });
+  for (let nth = 0; nth < 5; nth += 1) {
+    assert.equal(await submit(healthy, 'x'.repeat(400 * 1024)), 202);
+  }
+  assert.equal(isDone, false, 'it waits for room');
+  for (const call of unfinished) call.destroy();
+  assert.equal(await third, 202, 'a caller that leaves frees its room');
+});
+
 test('P-18: large bodies whose last bytes arrive together are parsed in separate turns', async () => {
   const stand = new Stand();
   await using coordinator = await stand.open();
@@ -166,6 +196,41 @@ test('P-18: large bodies whose last bytes arrive together are parsed in separate
   stand.release();
   for (const { status } of calls) assert.equal(await status, 202);
 });
+
+for (const [what, path] of [
+  ['a stored value', 'result'],
+  ['a history', 'history'],
+] as const) {
+  test(`P-18: requests for ${what} of 512 KiB decode it in separate turns`, async () => {
+    const stand = new Stand();
+    await using coordinator = await stand.open(16);
+    const hostile = await RawWorker.open(coordinator, 'hostile');
+    const healthy = await RawWorker.open(coordinator, 'healthy');
+    const owner = await hostile.running('x');
+    const bytes = Uint8Array.from(Buffer.from(JSON.stringify('x'.repeat(512 * 1024))));
+    const ref = digestOf(bytes);
+    await hostile.putValue(ref, bytes);
+    const out = path === 'history' ? { v: 'x'.repeat(512 * 1024) } : { ref, size: 1 };
+    const events = [{ kind: 'completed', body: JSON.stringify({ out }) }];
+    await hostile.write(owner, { verb: 'finish', status: 'completed', events });
+    let replies = 0;
+    const read = async (): Promise<void> => {
+      const { status } = await hostile.call('GET', `/v1/executions/${owner.id}/${path}`);
+      assert.equal(status, 200);
+      replies += 1;
+    };
+    await stand.holdUnused(healthy, 200);
+    const requests = [read(), read(), read()];
+    for (let turns = 0; turns < 25; turns += 1) {
+      await beat(healthy);
+      stand.nextTurn();
+    }
+    await Promise.race(requests);
+    assert.equal(replies, 1);
+    stand.release();
+    await Promise.all(requests);
+  });
+}
 
 test('P-18: a page of a stream takes 16 shares, and an idle stream reads again after 10 s', async () => {
   const stand = new Stand();

@@ -79,7 +79,7 @@ test('a caller without a key is refused before its body is read', async () => {
 });
 
 const STEPS = 16;
-const LISTED = 8;
+const RESULT_MIB = 8;
 
 /** More than sockets buffer by themselves. */
 const talkative = pipeline({
@@ -87,6 +87,7 @@ const talkative = pipeline({
   async run(ctx) {
     for (let nth = 0; nth < STEPS; nth += 1)
       await ctx.step(`say-${nth}`, () => 'x'.repeat(2 ** 20));
+    return 'x'.repeat(RESULT_MIB * 2 ** 20);
   },
 });
 
@@ -114,15 +115,15 @@ test('a client that does not read its stream or large response is cut off, and n
   };
   read = 0;
   const streams = [1, 2, 3].map(() => neglected(`/v1/executions/${id}/events`));
-  const large = [1, 2, 3].map(() => neglected(`/v1/executions/${id}/history?limit=${LISTED}`));
+  const large = [1, 2, 3].map(() => neglected(`/v1/executions/${id}/result`));
   const sockets = await Promise.all([...streams, ...large]);
   await isAnswered(coordinator);
   // A silent client that connects later is cut off later.
   for (let nth = 0; nth < 3; nth += 1) await untilClosed(await connected(coordinator.url));
-  assert.ok(read < 3 * (STEPS + LISTED), `${read} values were read, as if all had been taken`);
+  assert.ok(read < 3 * (STEPS + 1), `${read} values were read, as if all had been taken`);
   const received = await Promise.all(sockets.map((socket) => untilClosed(socket.resume())));
   const isComplete = received.map(
-    ({ length }, nth) => length >= (nth < 3 ? STEPS : LISTED) * 2 ** 20,
+    ({ length }, nth) => length >= (nth < 3 ? STEPS : RESULT_MIB) * 2 ** 20,
   );
   assert.deepEqual(isComplete, Array(6).fill(false), 'each was cut off before its end');
 });

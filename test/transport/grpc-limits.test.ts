@@ -103,6 +103,17 @@ test('M-10: a message without a valid key is not read', async () => {
   assert.deepEqual(read(wire), long, 'which it has');
 });
 
+test('M-33: a message with too many names and values is refused, with its id', async () => {
+  const jsonValuesMax = 70_000;
+  await using own = await stand({ jsonValuesMax });
+  const client = stockClient(own.address, own.key);
+  const writes = Array.from({ length: jsonValuesMax }, () => 1);
+  const { id, problem } = await client.ask({ ...GREETING, kind: 'writeAsOwner', body: { writes } });
+  client.close();
+  assert.equal(id, 'one');
+  assert.equal(problem?.code, 'payload-too-large');
+});
+
 test('M-11: a stream with an unknown key is refused and ended, and gets no wakeups', async () => {
   await using at = await stand({});
   const client = stockClient(at.address, madeUp());

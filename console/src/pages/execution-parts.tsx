@@ -25,8 +25,8 @@ export function Values({
 }): ReactNode {
   if (execution.sealed === true) {
     return (
-      <Empty title="Payloads are encrypted">
-        <p>The coordinator does not have the codec to decode them.</p>
+      <Empty title="Payloads cannot be decoded">
+        <p>The coordinator lacks their codec, or they are too large.</p>
       </Empty>
     );
   }

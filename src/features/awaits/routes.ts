@@ -1,7 +1,6 @@
 // Routes for open questions and their answers.
 
 import type { Static } from 'typebox';
-import type { Holdfast } from '../../engine/holdfast.ts';
 import { parseBody } from '../../execution/history.ts';
 import type { InteractionId } from '../../execution/names.ts';
 import { type Reader, readable } from '../../protocol/rest/executions.ts';
@@ -29,9 +28,9 @@ import type { AwaitResult, InteractionFound } from './port.ts';
 const PAGE = 100;
 
 export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
-  async listAwaits({ store, holdfast }, { query, caller, header }) {
+  async listAwaits(coordinator, { query, caller, header }) {
     const { cursor, name, assignee, limit = PAGE, open = true, ...rest } = query;
-    const page = await interactionPage(store.executions, {
+    const page = await interactionPage(coordinator.store.executions, {
       ...(rest as { readonly execution?: InteractionFound['interaction']['execution'] }),
       project: caller.project,
       open,
@@ -41,7 +40,7 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
       ...(cursor === undefined ? {} : { before: cursor as InteractionId }),
     });
     const { items, isCut } = await openedWithin(page.items, (each) =>
-      interactionMessage(holdfast, each),
+      interactionMessage(coordinator, each),
     );
     const next = isCut ? items.at(-1)?.id : page.cursor;
     const body = { items, ...(next === undefined ? {} : { cursor: next }) };
@@ -52,7 +51,7 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
     const found = await interactionFor(coordinator, caller, params.id);
     const { interaction, unit } = found;
     const schema = unit?.checked === true ? await answerSchemaOf(coordinator, interaction) : {};
-    const body = { ...(await interactionMessage(coordinator.holdfast, found)), ...schema };
+    const body = { ...(await interactionMessage(coordinator, found)), ...schema };
     return withEtag(body, header('if-none-match'));
   },
 
@@ -99,7 +98,7 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
 
   async readLink(coordinator, { params }) {
     requireLinks(coordinator);
-    const { store, holdfast } = coordinator;
+    const { store, holdfast, shares } = coordinator;
     const read = holdfast.awaits.readLink(params.link);
     if (read.kind === 'refused') throw refusalReply(read);
     const found = await store.executions.interaction({ project: read.project, id: read.id });
@@ -112,7 +111,9 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
         status,
         name,
         ...(checked ? await answerSchemaOf(coordinator, found.interaction) : {}),
-        ...(request === undefined ? {} : await readable({ holdfast, project }, { request })),
+        ...(request === undefined
+          ? {}
+          : await readable({ holdfast, shares, project }, { request })),
         ...(dueAt === undefined ? {} : { dueAt: formatInstant(dueAt) }),
       },
       headers: { 'cache-control': 'no-store' },
@@ -153,11 +154,11 @@ function doneReply(answer: AwaitResult): Reply {
 // reminders, signatures.
 
 async function interactionMessage(
-  holdfast: Holdfast,
+  { holdfast, shares }: Coordinator,
   { interaction, unit }: InteractionFound,
 ): Promise<InteractionMessage> {
   const { id, execution, call, item, status, request, assignee, answer, late } = interaction;
-  const reader = { holdfast, project: interaction.project };
+  const reader = { holdfast, shares, project: interaction.project };
   return {
     ...{ id, execution, call, item, status, late },
     ...(request === undefined ? {} : await readable(reader, { request })),

@@ -9,8 +9,8 @@
 
 import { digestOf } from '../../support/digest.ts';
 import { InvalidInput } from '../../support/fault.ts';
+import { isDeeperThan } from '../../support/json-size.ts';
 import { shown, unreadable } from '../../support/options.ts';
-import { isDeeperThan } from '../../support/value.ts';
 
 /** The version of the form below. Contracts of different formats are not compared. */
 export const CONTRACT_FORMAT = 1;

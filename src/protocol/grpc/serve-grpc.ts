@@ -3,9 +3,10 @@
 
 import type { Metadata, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { Fault } from '../../support/fault.ts';
+import { requireFewValues } from '../../support/json-size.ts';
 import { weightOfParsing } from '../../support/turns.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
-import { WORK_SERVICE } from '../messages/grpc-service.ts';
+import { type UnparsedRequest, unparsedRequest, WORK_SERVICE } from '../messages/grpc-service.ts';
 import { isWorkKind, workMessage } from '../messages/work-messages.ts';
 import { type Caller, type Coordinator, projectShare } from '../rest/route.ts';
 import type { Dispatch } from '../work/dispatch.ts';
@@ -154,7 +155,13 @@ async function respond(
   }
   const weight = weightOfParsing(wire.length);
   if (weight > 0) await parts.coordinator.shares.begin(projectShare(caller.project), weight);
-  const envelope = envelopeFrom(wire);
+  const { text, id, parse } = unparsedFrom(wire);
+  try {
+    requireFewValues('The message', [text], parts.coordinator.jsonValuesMax);
+  } catch (refusal) {
+    return refusedWith(parts, id, refusal);
+  }
+  const envelope: { readonly kind?: string } = parse();
   let release: (() => void) | undefined;
   const admit = async (): Promise<Caller> => {
     if (isLong(envelope)) release = parts.hold(caller);
@@ -171,17 +178,20 @@ const SHORT_BYTES = 64 * 1024;
 
 /** For a refused caller, does not even decode the id of a long message. */
 function refused(parts: GrpcParts, wire: Buffer, refusal: unknown): Promise<ReplyEnvelope> {
-  const { id = '' } = wire.length > SHORT_BYTES ? {} : envelopeFrom(wire);
+  return refusedWith(parts, wire.length > SHORT_BYTES ? '' : unparsedFrom(wire).id, refusal);
+}
+
+function refusedWith(parts: GrpcParts, id: string, refusal: unknown): Promise<ReplyEnvelope> {
   const admit = (): Promise<never> => Promise.reject(refusal);
   return parts.dispatch({ envelope: { id }, admit, signal: parts.stopping });
 }
 
 /** An unreadable message becomes an empty envelope. */
-function envelopeFrom(wire: Buffer): { readonly id?: string; readonly kind?: string } {
+function unparsedFrom(wire: Buffer): UnparsedRequest {
   try {
-    return WORK_SERVICE.Call.requestDeserialize(wire);
+    return unparsedRequest(wire);
   } catch {
-    return {};
+    return { id: '', text: '', parse: () => ({}) };
   }
 }
 

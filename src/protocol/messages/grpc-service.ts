@@ -43,24 +43,33 @@ interface Wire {
   readonly problem?: EnvelopeProblem;
 }
 
-/** An envelope, including fields that this version does not know, by number. */
-function requestFrom(wire: Buffer): object {
+/** An envelope whose body is not parsed yet. */
+export interface UnparsedRequest {
+  readonly id: string;
+  readonly text: string;
+  /** Parses the body. Includes fields that this version does not know, by number. */
+  readonly parse: () => object;
+}
+
+export function unparsedRequest(wire: Buffer): UnparsedRequest {
   const unknown: Record<string, true> = {};
   const { v, id, kind, body, bytes } = decode<Wire>(REQUEST, wire, (no) => {
     unknown[`field ${no}`] = true;
   });
-  return {
+  const text = body.toString();
+  const parse = (): object => ({
     ...{ v, id, kind },
-    ...(body.length === 0 ? {} : { body: parsed(body) }),
+    ...(text === '' ? {} : { body: parsed(text) }),
     ...(bytes.length === 0 ? {} : { bytes: new Uint8Array(bytes) }),
     ...unknown,
-  };
+  });
+  return { id, text, parse };
 }
 
 /** The schema of the message refuses a body that is not valid JSON. */
-function parsed(body: Buffer): unknown {
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(body.toString());
+    return JSON.parse(text);
   } catch {
     return 'not JSON';
   }
@@ -88,7 +97,7 @@ function replyFrom(wire: Buffer): ReplyEnvelope {
 function replyOf({ v, id, body, bytes, problem }: Wire): ReplyEnvelope {
   return {
     ...{ v, id },
-    ...(body.length === 0 ? {} : { body: parsed(body) }),
+    ...(body.length === 0 ? {} : { body: parsed(body.toString()) }),
     ...(bytes.length === 0 ? {} : { bytes: new Uint8Array(bytes) }),
     ...(problem === undefined ? {} : { problem }),
   };
@@ -107,7 +116,10 @@ function frameFrom(wire: Buffer): Frame {
   return { wakeup, ...(reply === undefined ? {} : { reply: replyOf(reply) }) };
 }
 
-const requests = { requestSerialize: toRequest, requestDeserialize: requestFrom } as const;
+const requests = {
+  requestSerialize: toRequest,
+  requestDeserialize: (wire: Buffer): object => unparsedRequest(wire).parse(),
+} as const;
 
 export const WORK_SERVICE = {
   Call: {

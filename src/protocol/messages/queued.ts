@@ -61,8 +61,8 @@ export function partsOf(envelope: object): readonly Part[] {
   });
 }
 
-export function joined(parts: readonly Uint8Array[]): unknown {
-  return JSON.parse(Buffer.concat(parts).toString());
+export function joined(parts: readonly Uint8Array[]): string {
+  return Buffer.concat(parts).toString();
 }
 
 // The needed part of SQS, through the AWS SDK: an optional peer dependency, loaded when a queue

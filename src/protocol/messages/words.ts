@@ -107,7 +107,7 @@ export const tagged = Type.Optional(
 
 export const sealed = Type.Boolean({
   description:
-    'True if a codec that this coordinator lacks encoded a value. The value is then absent.',
+    'True if this coordinator cannot decode a value: it lacks the codec, or the value has more names and values than `limits.jsonValuesMax`. The value is then absent.',
 });
 
 export const fence = Type.Integer({

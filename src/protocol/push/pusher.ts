@@ -6,7 +6,8 @@
 import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import type { Code } from '../../support/codes/catalogue.ts';
-import type { Caller, Coordinator } from '../rest/route.ts';
+import { weightOfParsing } from '../../support/turns.ts';
+import { type Caller, type Coordinator, projectShare } from '../rest/route.ts';
 import { metadataOf } from '../rest/work-writes.ts';
 import {
   claimOne,
@@ -235,8 +236,14 @@ export class Pusher {
     const at = coordinator.clock.wallMs();
     const text = commandFor(endpoint, command, { at, until: at + timeoutMs });
     const { allowed } = settings;
-    const { timers } = coordinator;
-    return post({ url, text, timeoutMs, bytesMax, allowed, timers, signal: stopping });
+    const { timers, shares } = coordinator;
+    const posted = await post({
+      ...{ url, text, timeoutMs, bytesMax, allowed, timers, signal: stopping },
+    });
+    // Parsing a large reply blocks the event loop, so it takes a share of the project.
+    const weight = posted.kind === 'answered' ? weightOfParsing(posted.text.length) : 0;
+    if (weight > 0) await shares.begin(projectShare(endpoint.project), weight);
+    return posted;
   }
 
   async #settle(session: Session, claimed: Claimed, posted: Posted): Promise<Settled> {

@@ -54,7 +54,7 @@ async function* historyOf(
   { id, project }: ExecutionRecord,
   { after, signal, progress }: HistoryStream,
 ): AsyncGenerator<string> {
-  const reader = { holdfast, project };
+  const reader = { holdfast, shares, project };
   const share = projectShare(project);
   const listen = (wake: () => void): (() => void) => wakeups.listen(project, wake);
   const waiter = new Waiter({ timers, signal, pollMs: POLL_MS, listen });

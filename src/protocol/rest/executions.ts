@@ -1,6 +1,5 @@
 // Routes that submit executions and read them.
 
-import type { Holdfast } from '../../engine/holdfast.ts';
 import type { SubmitOptions } from '../../engine/submission.ts';
 import { mayBeTagged } from '../../engine/values/payloads.ts';
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
@@ -37,6 +36,7 @@ import {
   type Handler,
   operationFor,
   ProblemReply,
+  projectShare,
   type Reply,
   type Route,
   type RouteCall,
@@ -61,15 +61,15 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
 
   async readExecution(coordinator, { params, caller, header }) {
     const record = await executionFor(coordinator, caller, params.id);
-    const body = await executionInFull(coordinator.holdfast, record);
+    const body = await executionInFull(coordinator, record);
     return withEtag(body, header('if-none-match'));
   },
 
   async readHistory(coordinator, { params, query, caller, header }) {
     const { id, project } = await executionFor(coordinator, caller, params.id);
-    const { holdfast } = coordinator;
+    const { holdfast, shares } = coordinator;
     const { after = 0, limit = 100 } = query;
-    const reader = { holdfast, project };
+    const reader = { holdfast, shares, project };
     const read = (part: HistoryPart): Promise<readonly HistoryEvent[]> =>
       holdfast.history(id, part);
     const events = await readWithin({ after, limit }, read, {
@@ -139,8 +139,10 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
     const { status, event } = ended;
     const { out, failure } = parseBody<EndBody>(event.body);
     const { stack: _, ...shown } = failure ?? {};
-    const reader = { holdfast: coordinator.holdfast, project: record.project };
-    const output = status === 'completed' ? await readable(reader, { output: out ?? {} }) : {};
+    const { holdfast, shares } = coordinator;
+    const reader = { holdfast, shares, project: record.project };
+    const output =
+      status === 'completed' ? await readable(reader, { output: out ?? {} }, isSealed) : {};
     const body = { id: ended.id, status, ...output, ...(failure && { failure: shown }) };
     return { status: 200, body };
   },
@@ -293,9 +295,14 @@ export const commandRoutes: readonly Route[] = routesOf(commandOperations, {
 // Turns records into messages.
 
 /** The project whose values to read, because large values belong to a project (X-28). */
-export interface Reader {
-  readonly holdfast: Holdfast;
+export interface Reader extends Pick<Coordinator, 'holdfast' | 'shares'> {
   readonly project: ProjectName;
+}
+
+/** Parsing blocks the event loop, so a text takes a share of its project: one for each KiB. */
+async function beginParsing({ shares, project }: Reader, text: unknown): Promise<void> {
+  const weight = typeof text === 'string' ? Math.floor(text.length / 1024) : 0;
+  if (weight > 0) await shares.begin(projectShare(project), weight);
 }
 
 function executionMessage(record: ExecutionRecord): ExecutionMessage {
@@ -347,11 +354,11 @@ function failureIn(body: string | undefined): ExecutionMessage['failure'] {
 }
 
 async function executionInFull(
-  holdfast: Holdfast,
+  { holdfast, shares }: Coordinator,
   record: ExecutionRecord,
 ): Promise<ExecutionInFull> {
   const { input, progress } = record;
-  const reader = { holdfast, project: record.project };
+  const reader = { holdfast, shares, project: record.project };
   const values = await readable(reader, { input, ...(progress && { progress }) });
   return { ...executionMessage(record), ...values };
 }
@@ -360,20 +367,22 @@ async function executionInFull(
  * Decodes payloads. If one cannot be decoded here, returns `{ sealed: true }` instead of values.
  */
 export async function readable<Name extends string>(
-  { holdfast, project }: Reader,
+  reader: Reader,
   payloads: Readonly<Partial<Record<Name, string | object>>>,
+  isLeftOut: (error: unknown) => boolean = isUndecodable,
 ): Promise<Partial<Record<Name, unknown>> & { readonly sealed?: true }> {
   try {
     const entries = Object.entries<string | object | undefined>(payloads);
     const values = await Promise.all(
       entries.map(async ([name, payload]) => {
-        const value = await holdfast.decode(payload ?? {}, { project });
+        await beginParsing(reader, payload);
+        const value = await reader.holdfast.decode(payload ?? {}, { project: reader.project });
         return [name, mayBeTagged(payload ?? {}) ? viewOf(value) : value] as const;
       }),
     );
     return Object.fromEntries(values) as Partial<Record<Name, unknown>>;
   } catch (error) {
-    if (!isSealed(error)) throw error;
+    if (!isLeftOut(error)) throw error;
     return { sealed: true } as { readonly sealed: true } & Partial<Record<Name, unknown>>;
   }
 }
@@ -391,6 +400,7 @@ export async function historyMessage(reader: Reader, event: HistoryEvent): Promi
 }
 
 async function openedBody(reader: Reader, body: string): Promise<unknown> {
+  await beginParsing(reader, body);
   const parsed = JSON.parse(body) as { readonly out?: object } | string | number | null;
   if (typeof parsed !== 'object' || parsed === null || !('out' in parsed)) return parsed;
   const { out, ...rest } = parsed;
@@ -398,8 +408,17 @@ async function openedBody(reader: Reader, body: string): Promise<unknown> {
   return { ...rest, ...value, ...(sealed && { sealed }) };
 }
 
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
 function isSealed(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = codeOf(error);
   // Older builds stored bodies of workers without a check.
   return code === 'codec-missing' || code === 'codec-refused' || code === 'invalid-input';
+}
+
+/** Beside other fields, a value that is too large to decode is left out as a sealed one is. */
+function isUndecodable(error: unknown): boolean {
+  return isSealed(error) || codeOf(error) === 'payload-too-large';
 }

@@ -37,6 +37,8 @@ export interface Coordinator {
   readonly shares: FairShares;
   readonly claimTurns: Turns;
   readonly announced: AnnouncedPipelines;
+  /** The most names and values in one JSON message. */
+  readonly jsonValuesMax: number;
   /** Limits the history that workers write for one execution. */
   readonly histories: HistorySizes;
   readonly auth: 'keys' | 'off';

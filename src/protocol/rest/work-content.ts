@@ -9,7 +9,7 @@ import { namedBy } from '../../features/retention/model.ts';
 import { NAME_BYTES_MAX } from '../../lease/names.ts';
 import type { ExecutionStore } from '../../store/contract/execution-store.ts';
 import type { ReadBlob } from '../../store/contract/payload-store.ts';
-import { isDeeperThan } from '../../support/value.ts';
+import { isDeeperThan } from '../../support/json-size.ts';
 import type { WriteMessage } from '../messages/work.ts';
 import { ProblemReply } from './route.ts';
 
@@ -53,6 +53,17 @@ export function rowsOf(message: WriteMessage): number {
   );
   const questions = awaits.reduce((sum, { items }) => sum + 1 + items.length, 0);
   return events.length + labels + questions + attachments.length;
+}
+
+/** The characters of the bodies and values in a write, which are JSON. */
+export function charsOf(message: WriteMessage): number {
+  return textsIn(message).reduce((sum, text = '') => sum + text.length, 0);
+}
+
+function textsIn(message: WriteMessage): readonly (string | undefined)[] {
+  const outcome = message.verb === 'finish' ? message.outcome : undefined;
+  const bodies = [...message.events, ...submissionsIn(message)].map(({ body }) => body);
+  return [outcome, ...bodies, ...valuesIn(message)];
 }
 
 /** Runs before anything is parsed. */

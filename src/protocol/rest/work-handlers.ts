@@ -11,6 +11,7 @@ import type { Owner, SessionId } from '../../lease/names.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import { digestOf } from '../../support/digest.ts';
 import { bodyChars, readWithin } from '../../support/page-size.ts';
+import { weightOfParsing } from '../../support/turns.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
 import { DOWNLOAD } from '../messages/operation.ts';
 import { closed } from '../messages/words.ts';
@@ -26,16 +27,18 @@ import {
   type Caller,
   type Coordinator,
   ProblemReply,
+  projectShare,
   type Reply,
   type Route,
   type RouteCall,
 } from './route.ts';
-import { giveOut, valueFor } from './work-content.ts';
+import { charsOf, giveOut, valueFor } from './work-content.ts';
 import {
   claimFor,
   metadataOf,
   noteIssued,
   noteRefused,
+  type OwnWrite,
   perform,
   requireOwnSession,
   runElsewhere,
@@ -151,7 +154,18 @@ export const workHandlers: WorkHandlers = {
   },
 
   async writeAsOwner(coordinator, { body, caller }) {
-    const all = body.writes.map((each) => toWrite(each, caller));
+    const all: OwnWrite[] = [];
+    let chars = 0;
+    for (const each of body.writes) {
+      chars += charsOf(each);
+      const weight = weightOfParsing(chars);
+      if (weight > 0) {
+        // Texts inside the writes are JSON too. Parse them in turns, as bodies.
+        await coordinator.shares.begin(projectShare(caller.project), weight);
+        chars = 0;
+      }
+      all.push(toWrite(each, caller));
+    }
     for (const session of new Set(body.writes.map((each) => each.session))) {
       await requireOwnSession(coordinator, caller, session);
     }

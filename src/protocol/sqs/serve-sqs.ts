@@ -5,7 +5,8 @@
 import type { ProjectName } from '../../execution/names.ts';
 import { formatInstant, toInstant } from '../../support/clock.ts';
 import type { Code } from '../../support/codes/catalogue.ts';
-import { FairSlots } from '../../support/turns.ts';
+import { valuesIn } from '../../support/json-size.ts';
+import { FairSlots, weightOfParsing } from '../../support/turns.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import {
   envelopeFromJson,
@@ -20,7 +21,7 @@ import {
 } from '../messages/queued.ts';
 import type { SignatureVerified, Signer } from '../messages/signing.ts';
 import type { WorkKind } from '../messages/work-messages.ts';
-import { type Caller, type Coordinator, ProblemReply } from '../rest/route.ts';
+import { type Caller, type Coordinator, ProblemReply, projectShare } from '../rest/route.ts';
 import { valueFor } from '../rest/work-content.ts';
 import type { Dispatch } from '../work/dispatch.ts';
 
@@ -135,7 +136,7 @@ export class SqsServer {
     const envelope = await this.#envelopeOf(claims, this.#parts.callerOf(kid).project);
     if (envelope === TOO_LARGE) return this.#park(message);
     this.#workers.onMessage({ kid, replyTo: claims.replyTo }, nowMs);
-    const reply = await this.#respond(verified, unheld(envelope));
+    const reply = await this.#respond(verified, unheld(envelope), message.body.length);
     await this.#reply(claims.replyTo, kid, reply);
     await queues.delete(requestQueueUrl, message.receipt);
   }
@@ -143,11 +144,12 @@ export class SqsServer {
   async #respond(
     verified: Exclude<SignatureVerified<QueuedRequest>, { kind: 'invalid' }>,
     envelope: unknown,
+    length: number,
   ): Promise<ReplyEnvelope> {
     const { dispatch, callerOf, stopping } = this.#parts;
     const { claims, kid, kind } = verified;
     return dispatch({
-      envelope,
+      ...{ envelope, length },
       signal: stopping,
       async admit() {
         if (kind === 'verified') return callerOf(kid);
@@ -176,7 +178,10 @@ export class SqsServer {
       if (size > bytesMax * AS_TEXT) return TOO_LARGE;
       found.push(part);
     }
-    return envelopeFromJson(joined(found));
+    await coordinator.shares.begin(projectShare(project), weightOfParsing(size));
+    const text = joined(found);
+    if (valuesIn(text, coordinator.jsonValuesMax) > coordinator.jsonValuesMax) return TOO_LARGE;
+    return envelopeFromJson(JSON.parse(text));
   }
 
   async #reply(replyTo: string, kid: string, envelope: ReplyEnvelope): Promise<void> {

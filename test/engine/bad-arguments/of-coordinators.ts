@@ -112,6 +112,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
     of: 'openServer: limits',
     names: {
       bodyBytesMax: optional(NONE),
+      jsonValuesMax: optional(NONE),
       requestsPerMinute: optional(NUMBER),
       projectRequestsPerMinute: optional(NUMBER),
       wrongKeysPerMinute: optional(NUMBER),
