@@ -3,8 +3,13 @@
 import { type Metric, Registry } from 'prom-client';
 import type { METRICS } from '../../src/observe/metric-names.ts';
 import { instrumentName } from '../../src/observe/opentelemetry.ts';
-import { prometheusExecutionObserver, prometheusObserver } from '../../src/observe/prometheus.ts';
+import {
+  prometheusBacklog,
+  prometheusExecutionObserver,
+  prometheusObserver,
+} from '../../src/observe/prometheus.ts';
 import { openMetrics } from '../../src/server/metrics.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { pageText, plain, tableOf, wrapped } from './markdown.ts';
 
 const INTRODUCTION = `Holdfast exports these metrics in the Prometheus format. A histogram has the series \`_bucket\`,
@@ -15,6 +20,9 @@ its executions; a key of all projects also reads those of HTTP requests. Set \`p
 
 const EXECUTIONS = `\`prometheusExecutionObserver\` from \`holdfast/observe/prometheus\` registers these metrics in a
 process that runs executions.`;
+
+const STORE = `\`prometheusBacklog\` from \`holdfast/observe/prometheus\` registers these metrics in a process that
+embeds the engine. A coordinator serves them too.`;
 
 const LEASES = `\`prometheusObserver\` from \`holdfast/observe/prometheus\` registers these metrics. The OpenTelemetry
 observer reports the same ones under the names in the last column.`;
@@ -29,6 +37,9 @@ interface Registered {
 export async function metricsPage(): Promise<string> {
   const coordinator = await registeredBy(() => openMetrics());
   const executions = await registeredBy((registry) => prometheusExecutionObserver({ registry }));
+  const backlog = await registeredBy((registry) =>
+    prometheusBacklog({ registry, store: openMemoryStore() }),
+  );
   const leases = await registeredBy((registry) => prometheusObserver({ registry }));
   const leaseRows = rowsOf(leases).map((row, at) => [
     ...row,
@@ -45,6 +56,9 @@ export async function metricsPage(): Promise<string> {
     '## Executions in your process',
     wrapped(EXECUTIONS),
     tableOf(rowsOf(executions)),
+    '## The store of your process',
+    wrapped(STORE),
+    tableOf(rowsOf(backlog)),
     '## Leases',
     wrapped(LEASES),
     tableOf(leaseRows),

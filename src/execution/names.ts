@@ -23,6 +23,11 @@ export type Payload = Brand<string, 'Payload'>;
 /** The prefix of the engine's own pipelines. */
 export const OWN_PREFIX = 'holdfast.';
 
+/** The name of a pipeline in metrics. The engine adds pipelines for each user pipeline; they share one. */
+export function labelOf(pipeline: string): string {
+  return pipeline.startsWith(OWN_PREFIX) ? (pipeline.split('/', 1)[0] ?? pipeline) : pipeline;
+}
+
 export const DEFAULT_PROJECT: ProjectName = 'default' as ProjectName;
 
 /**

@@ -3,10 +3,14 @@
 // these.
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { parseProject } from '../execution/names.ts';
 import { type ExecutionObserver, howLeft, isLeaving } from '../execution/report.ts';
 import type { LeaseObserver } from '../lease/observer.ts';
+import type { CoordinatorStore } from '../store/contract/execution-store.ts';
+import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { rejectUnknownOptions } from '../support/options.ts';
+import { rejectUnknownOptions, requireMethods } from '../support/options.ts';
+import { readingsOf, registerBacklog } from './backlog-metrics.ts';
 import { METRICS, type Measure, type MetricName, measureReport } from './metric-names.ts';
 
 const SECOND_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -105,19 +109,62 @@ export function prometheusExecutionObserver(options: PrometheusOptions): Executi
   const left =
     'Executions that left this process, by reason: parked, given back, lost, or their status.';
   const departures = new Counter(about('departures_total', left, 'how'));
+  const running = new Gauge(
+    about('running', 'Taken slots: executions that run in this process now.'),
+  );
   return {
     report(report) {
       if (report.kind === 'claimed') {
         const { pipeline, previous, waitedMs } = report;
         claims.inc({ pipeline, previous });
+        running.inc({ pipeline });
         waits.observe({ pipeline }, waitedMs / 1_000);
       } else if (report.kind === 'step') {
         const { pipeline, failure, tookMs } = report;
         const outcome = failure === undefined ? 'completed' : 'failed';
         steps.observe({ pipeline, outcome }, tookMs / 1_000);
       } else if (isLeaving(report)) {
-        departures.inc({ pipeline: report.pipeline, how: howLeft(report) });
+        const { pipeline } = report;
+        departures.inc({ pipeline, how: howLeft(report) });
+        running.dec({ pipeline });
       }
     },
   };
+}
+
+// Metrics of the store that an embedded engine uses.
+
+/** Options of `prometheusBacklog`. */
+export interface PrometheusBacklogOptions extends PrometheusOptions {
+  /** The store to read, such as `holdfast.store`. */
+  readonly store: CoordinatorStore;
+  /** Reads this project only. Default: all projects. */
+  readonly project?: string;
+}
+
+/** More pipelines than this share the label `(other)`. */
+const PIPELINES_MAX = 1_000;
+
+/**
+ * Registers gauges of what waits in a store: the age of each queue, open questions, dead letters,
+ * live workers and their free slots. A coordinator serves the same gauges itself.
+ *
+ * Call it once per registry, in one process per store. Each scrape reads the store, at most every
+ * five seconds. Throws `InvalidInput` if `registry` or `store` is missing.
+ *
+ * @example
+ * import { openHoldfast } from 'holdfast';
+ * import { register } from 'prom-client';
+ *
+ * await using holdfast = await openHoldfast({ store: './holdfast.db' });
+ * prometheusBacklog({ registry: register, store: holdfast.store });
+ */
+export function prometheusBacklog(options: PrometheusBacklogOptions): void {
+  rejectUnknownOptions('prometheusBacklog', options, ['registry', 'store', 'project']);
+  const { store, project, ...rest } = options;
+  const registry = registryOf('prometheusBacklog', rest);
+  requireMethods('prometheusBacklog: store.executions', store?.executions, ['backlog', 'workers']);
+  const of = project === undefined ? {} : { project: parseProject(project) };
+  const read = readingsOf(store.executions, systemClock, of);
+  registerBacklog({ Gauge }, { registry, read, pipelinesMax: PIPELINES_MAX });
 }

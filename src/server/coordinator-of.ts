@@ -2,7 +2,7 @@
 
 import { requireCoordinatorStore } from '../engine/config.ts';
 import { Holdfast } from '../engine/holdfast.ts';
-import { DEFAULT_PROJECT, type ProjectName } from '../execution/names.ts';
+import { DEFAULT_PROJECT } from '../execution/names.ts';
 import type { ExecutionObserver } from '../execution/report.ts';
 import { newKey, ROLES, writeKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
@@ -11,7 +11,6 @@ import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
 import { HistorySizes } from '../protocol/rest/history-sizes.ts';
 import { type Coordinator, projectShare } from '../protocol/rest/route.ts';
 import { FairWakeups, WaitingHints } from '../protocol/rest/wakeups.ts';
-import type { Depth } from '../store/contract/census-store.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { requireFewValues } from '../support/json-size.ts';
@@ -27,9 +26,6 @@ import {
   type ServerLog,
   type ServerOptions,
 } from './server-options.ts';
-
-/** A higher count adds no information and costs time. */
-const DEPTH_MAX = 10_000;
 
 /** The most claims of one project in progress, because a claim takes hundreds of executions. */
 const CLAIMS_MAX = 2;
@@ -79,9 +75,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   const counted = metrics === undefined ? timed : countedStore(timed, metrics.countsOf);
   const { clock = systemClock, timers = systemTimers, random = systemRandom } = options;
   const store = quotaStore(counted, new ProjectQuotas(counted.access, clock, options.quotas));
-  const depth = (project: ProjectName | undefined): Promise<readonly Depth[]> =>
-    store.executions.depth({ max: DEPTH_MAX, ...(project === undefined ? {} : { project }) });
-  metrics?.depthFrom(depth, clock);
+  metrics?.readFrom(store.executions, clock);
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
   const { relayAnswersMs } = limits;
   const shares = new FairShares(SHARES, { clock, timers });

@@ -56,3 +56,18 @@ test('the engine’s executions for each pipeline share one label, and so do unk
   assert.match(text, /submitted_total\{pipeline="holdfast.answer",lane="batch"\} 2/);
   assert.match(text, /ended_total\{pipeline="\(unknown\)",status="completed"\} 1/);
 });
+
+test('an endpoint has one series, which is 1 while the circuit of any of its URLs is open', async () => {
+  const metrics = await open();
+  metrics.circuitsFrom(() => [
+    { host: 'a', isOpen: true },
+    { host: 'a', isOpen: false },
+    { host: 'b', isOpen: false },
+  ]);
+  const { text } = await metrics.read();
+  const lines = text.split('\n').filter((line) => line.startsWith('holdfast_push_circuit_open{'));
+  assert.deepEqual(lines, [
+    'holdfast_push_circuit_open{host="a"} 1',
+    'holdfast_push_circuit_open{host="b"} 0',
+  ]);
+});

@@ -6,10 +6,11 @@ import type { ExecutionRecord, Lane, TerminalStatus } from '../execution/executi
 import { type NewEvent, parseBody } from '../execution/history.ts';
 import {
   type ExecutionId,
-  OWN_PREFIX,
+  labelOf,
   type PipelineName,
   type ProjectName,
 } from '../execution/names.ts';
+import { type ReadStore, readingsOf, registerBacklog } from '../observe/backlog-metrics.ts';
 import type { Depth } from '../store/contract/census-store.ts';
 import type {
   Claimed,
@@ -20,12 +21,20 @@ import type {
 import type { Clock } from '../support/clock.ts';
 import { SharedRead } from '../support/turns.ts';
 
-type ReadDepth = (project: ProjectName | undefined) => Promise<readonly Depth[]>;
+/** The parts of a store that metrics read. */
+type ReadableStore = Pick<ExecutionStore, 'depth' | 'backlog' | 'workers'>;
+
+/** A push endpoint, by the host of its URL. */
+export interface EndpointCircuit {
+  readonly host: string;
+  readonly isOpen: boolean;
+}
 
 export interface ServerMetrics {
   readonly countsOf: CountsOf;
-  /** The number of ready and running executions. Readers share one query per second. */
-  depthFrom(read: ReadDepth, clock: Clock): void;
+  /** Gauges come from this store. Readers share one query per second. */
+  readFrom(executions: ReadableStore, clock: Clock): void;
+  circuitsFrom(read: () => readonly EndpointCircuit[]): void;
   answered(route: string, status: number, tookMs: number): void;
   /** The number of requests held open now. */
   held(count: number): void;
@@ -38,6 +47,8 @@ export interface ServerMetrics {
 
 /** Counting costs the store a query, and a reader may ask at any rate. */
 const DEPTH_AGE_MS = 1_000;
+/** A higher count adds no information and costs time. */
+const DEPTH_MAX = 10_000;
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
@@ -65,22 +76,48 @@ export async function openMetrics(): Promise<ServerMetrics | undefined> {
     help: 'Long polls and streams that are open now.',
     registers,
   });
-  let readFor: (project: ProjectName | undefined) => SharedRead<readonly Depth[]> | undefined =
-    () => undefined;
-  const counted = (project: ProjectName | undefined, into: Registry): CountsFor => {
-    let shared: SharedRead<readonly Depth[]> | undefined;
+  let circuits: () => readonly EndpointCircuit[] = () => [];
+  new prom.Gauge({
+    name: 'holdfast_push_circuit_open',
+    help: 'Whether calls to a push endpoint pause after failures: 1 or 0.',
+    labelNames: ['host'],
+    registers,
+    collect() {
+      this.reset();
+      // Of two endpoints on one host, an open one counts.
+      const open = new Set(circuits().flatMap(({ host, isOpen }) => (isOpen ? [host] : [])));
+      for (const { host } of circuits()) this.set({ host }, open.has(host) ? 1 : 0);
+    },
+  });
+  let source: { readonly executions: ReadableStore; readonly clock: Clock } | undefined;
+  const counted = (project: ProjectName | undefined, into: Registry, max: number): CountsFor => {
+    const of = project === undefined ? {} : { project };
+    let depth: SharedRead<readonly Depth[]> | undefined;
+    let readings: ReadStore | undefined;
+    registerBacklog(prom, {
+      registry: into,
+      pipelinesMax: max,
+      async read() {
+        if (source === undefined) return undefined;
+        readings ??= readingsOf(source.executions, source.clock, of);
+        return readings();
+      },
+    });
     return executionMetrics(prom, into, async () => {
-      shared ??= readFor(project);
-      return (await shared?.found()) ?? [];
+      if (source === undefined) return [];
+      const { executions, clock } = source;
+      const read = (): Promise<readonly Depth[]> => executions.depth({ max: DEPTH_MAX, ...of });
+      depth ??= new SharedRead({ read, clock, ageMs: DEPTH_AGE_MS });
+      return depth.found();
     });
   };
-  const all = byPipeline(ALL_PIPELINES_MAX, counted(undefined, registry));
+  const all = byPipeline(ALL_PIPELINES_MAX, counted(undefined, registry, ALL_PIPELINES_MAX));
   const projects = new Map<ProjectName, Counting>();
   const ofProject = (project: ProjectName): Counting => {
     const known = projects.get(project);
     if (known !== undefined) return known;
     const own = new prom.Registry();
-    const ofLabel = counted(project, own);
+    const ofLabel = counted(project, own, PIPELINES_MAX);
     const countsOf = byPipeline(PIPELINES_MAX, (label) => both(all(label), ofLabel(label)));
     const counting = { registry: own, countsOf };
     projects.set(project, counting);
@@ -89,9 +126,11 @@ export async function openMetrics(): Promise<ServerMetrics | undefined> {
   return {
     countsOf: (project, pipeline) =>
       (project === undefined ? all : ofProject(project).countsOf)(pipeline),
-    depthFrom(read, clock) {
-      readFor = (project) =>
-        new SharedRead({ read: () => read(project), clock, ageMs: DEPTH_AGE_MS });
+    readFrom(executions, clock) {
+      source = { executions, clock };
+    },
+    circuitsFrom(read) {
+      circuits = read;
     },
     answered(route, status, tookMs) {
       requests.inc({ route, status: String(status) });
@@ -136,8 +175,7 @@ function byPipeline(max: number, countsFor: CountsFor): Counting['countsOf'] {
     return counts;
   };
   return (pipeline = UNKNOWN) => {
-    // The engine adds pipelines for each user pipeline; they share one label.
-    const [label = OTHER] = pipeline.startsWith(OWN_PREFIX) ? pipeline.split('/', 1) : [pipeline];
+    const label = labelOf(pipeline);
     const hasLabel = known.has(label) || known.size < max || label === UNKNOWN;
     return countsOf(hasLabel ? label : OTHER);
   };

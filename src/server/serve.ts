@@ -119,6 +119,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       await app.listen({ host: listening.host, port: listening.port });
     }
     const transports = await openTransports(reached, options);
+    metrics?.circuitsFrom(transports.circuits);
     beside.push(transports);
     const { grpc } = transports;
     if (options.maintenance !== false) {

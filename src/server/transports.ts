@@ -13,6 +13,7 @@ import { type Dispatch, dispatchOf, inProcessTransport } from '../protocol/work/
 import { boundedText, readOptions } from '../support/options.ts';
 import type { Entrance } from './admission.ts';
 import type { AccessRequest, Gate } from './gate.ts';
+import type { EndpointCircuit } from './metrics.ts';
 import { faultLogOf, type ServerLog, type ServerOptions } from './server-options.ts';
 
 /** Options of a transport for a worker in this process. */
@@ -118,16 +119,23 @@ function openPushers(parts: TransportParts, { push }: ServerOptions): readonly P
   );
 }
 
+interface OpenedTransports {
+  readonly grpc: GrpcServer | undefined;
+  circuits(): readonly EndpointCircuit[];
+  close(): Promise<void>;
+}
+
 /** Opens all configured transports besides HTTP. */
 export async function openTransports(
   parts: TransportParts,
   options: ServerOptions,
-): Promise<{ readonly grpc: GrpcServer | undefined; close(): Promise<void> }> {
+): Promise<OpenedTransports> {
   const grpc = await openGrpc(parts, options);
   const sqs = await openSqs(parts, options);
   const pushers = openPushers(parts, options);
   return {
     grpc,
+    circuits: () => pushers.map(({ circuit }) => circuit),
     async close() {
       await Promise.all([grpc?.close(), sqs?.close(), ...pushers.map((each) => each.close())]);
     },

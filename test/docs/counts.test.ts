@@ -27,7 +27,7 @@ const COUNTS: readonly (readonly [page: string, text: string, file: string, name
   ['guides/waiting', '(100 by default)', 'engine/config.ts', 'parkAfterMs'],
   ['operate/metrics', 'first 50 pipelines', 'server/metrics.ts', 'PIPELINES_MAX'],
   ['operate/metrics', 'the first 1,000 of all', 'server/metrics.ts', 'ALL_PIPELINES_MAX'],
-  ['operate/metrics', 'run now, up to 10000', 'server/coordinator-of.ts', 'DEPTH_MAX'],
+  ['operate/metrics', 'run now, up to 10000', 'server/metrics.ts', 'DEPTH_MAX'],
 ];
 
 function pageText(page: string): string {

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Registry } from 'prom-client';
 import { QUOTAS } from '../../src/features/access/model.ts';
 import { METRICS } from '../../src/observe/metric-names.ts';
+import { prometheusExecutionObserver } from '../../src/observe/prometheus.ts';
 import { openMetrics } from '../../src/server/metrics.ts';
 import { DEFAULT_HTTP_LIMITS } from '../../src/server/server-options.ts';
 
@@ -83,10 +85,17 @@ async function metricsOfCoordinator(): Promise<readonly string[]> {
 
 test('alerts and the page on metrics name the metrics that exist', async () => {
   const ofCoordinator = await metricsOfCoordinator();
-  const known = new Set([...ofCoordinator, ...Object.keys(METRICS)]);
+  const registry = new Registry();
+  prometheusExecutionObserver({ registry });
+  const ofEngine = (await registry.getMetricsAsJSON()).map(({ name }) => name);
+  const known = new Set([...ofCoordinator, ...ofEngine, ...Object.keys(METRICS)]);
   const used = RULES.match(/holdfast_[a-z_]+/g) ?? [];
-  const unknown = used.filter((name) => !known.has(name.replace(/_bucket$/, '')));
+  const unknown = used.filter((name) => !known.has(name.replace(/_(?:bucket|count)$/, '')));
   assert.deepEqual(unknown, []);
+  const dashboard =
+    read('deploy/grafana/holdfast-coordinator.json').match(/holdfast_[a-z_]+/g) ?? [];
+  const charted = new Set(dashboard.map((name) => name.replace(/_bucket$/, '')));
+  assert.deepEqual([...charted].sort(), [...ofCoordinator].sort());
   const table = rowsOf(read('docs/operate/metrics.md').split('## Alerts')[0] ?? '');
   const shown = table.map(([name = '']) => name.replaceAll('`', ''));
   assert.deepEqual([...shown].sort(), [...ofCoordinator].sort());

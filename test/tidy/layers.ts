@@ -33,7 +33,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   engine: [...PORTS, 'archive'],
   recipes: KERNEL,
   guards: KERNEL,
-  observe: MODEL,
+  observe: PORTS,
   'protocol/messages': MODEL,
   'protocol/rest': [...PORTS, 'engine', 'protocol/messages'],
   // The replies that every transport of the worker protocol sends (ADR 0027).

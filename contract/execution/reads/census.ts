@@ -3,14 +3,19 @@
 import assert from 'node:assert/strict';
 import type { PipelineName, ProjectName } from '../../../src/execution/names.ts';
 import type { SessionId } from '../../../src/lease/names.ts';
-import type { CountDepth } from '../../../src/store/contract/census-store.ts';
+import type { BacklogEntry, CountDepth } from '../../../src/store/contract/census-store.ts';
+import { parkedOn } from '../awaits/awaiting.ts';
 import type { ExecutionCase } from '../contract-case.ts';
+import { ended, letter, mustRedrive } from '../repair/repairing.ts';
 import {
   claimAll,
   commanding,
+  LONG,
   mustFinish,
   mustSubmit,
+  OTHER_PIPELINE,
   OTHER_PROJECT,
+  PIPELINE,
   running,
   worker,
 } from '../worker.ts';
@@ -100,6 +105,44 @@ export const censusCases: readonly ExecutionCase[] = [
       });
       const none = { max: 10, project: 'nobody' as ProjectName };
       assert.deepEqual(await executions.depth(none), NONE);
+    },
+  },
+  {
+    upholds: 'X-94',
+    name: 'the backlog has the age of each queue, and counts open questions and dead letters by pipeline',
+    async run({ store, advance }) {
+      const { executions } = store;
+      const none = { queues: [], awaits: [], deadLetters: [] };
+      assert.deepEqual(await executions.backlog(), none);
+      const ann = await worker(store, 'ann', LONG);
+      await parkedOn(store, ann);
+      const failed = { status: 'failed', deadLetter: letter() } as const;
+      await ended(store, ann, failed);
+      await ended(store, ann, { ...failed, project: OTHER_PROJECT });
+      const again = await ended(store, ann, failed);
+      await mustRedrive(store, again);
+      await mustSubmit(store, { delayMs: 60_000, pipeline: OTHER_PIPELINE });
+      await mustSubmit(store, { lane: 'batch', concurrency: { key: 'k', limit: 1 } });
+      await advance(2_000);
+      await mustSubmit(store, { pipeline: OTHER_PIPELINE, project: OTHER_PROJECT });
+      const found = await executions.backlog();
+      const ages = new Map(found.queues.map(({ pipeline, oldestMs }) => [pipeline, oldestMs]));
+      assert.deepEqual([...ages.keys()].sort(), [PIPELINE, OTHER_PIPELINE].sort());
+      assert.ok((ages.get(PIPELINE) ?? 0) >= 2_000);
+      assert.ok((ages.get(OTHER_PIPELINE) ?? 2_000) < 2_000);
+      const counted = (waiting: readonly BacklogEntry[]) =>
+        waiting.map(({ pipeline, count }) => [pipeline, count]);
+      assert.deepEqual(counted(found.awaits), [[PIPELINE, 1]]);
+      assert.ok((found.awaits[0]?.oldestMs ?? 0) >= 2_000);
+      assert.deepEqual(counted(found.deadLetters), [[PIPELINE, 2]]);
+      const other = await executions.backlog({ project: OTHER_PROJECT });
+      assert.deepEqual(
+        other.queues.map(({ pipeline }) => pipeline),
+        [OTHER_PIPELINE],
+      );
+      assert.deepEqual(counted(other.deadLetters), [[PIPELINE, 1]]);
+      assert.deepEqual(other.awaits, []);
+      assert.deepEqual(await executions.backlog({ project: 'nobody' as ProjectName }), none);
     },
   },
 ];

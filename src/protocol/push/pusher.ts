@@ -72,6 +72,12 @@ export class Pusher {
     this.#running = this.#run();
   }
 
+  get circuit(): { readonly host: string; readonly isOpen: boolean } {
+    const { endpoint, coordinator } = this.#parts;
+    const isOpen = this.#circuit.opensInMs(coordinator.clock.monotonicMs()) > 0;
+    return { host: endpoint.url.host, isOpen };
+  }
+
   /** Abandons the calls in progress. Other workers can claim their executions at once. */
   async close(): Promise<void> {
     this.#unlisten();

@@ -2,7 +2,7 @@
 // decision depends on these counts.
 
 import type { Lane } from '../../execution/execution.ts';
-import type { ProjectName } from '../../execution/names.ts';
+import type { PipelineName, ProjectName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
 
 export interface CensusStore {
@@ -12,6 +12,8 @@ export interface CensusStore {
   inFlight(query: CountInFlight): Promise<readonly InFlight[]>;
   /** Counts ready and running executions by lane, each up to `max`. */
   depth(query: CountDepth): Promise<readonly Depth[]>;
+  /** Returns what waits for a worker, a person or an operator, by pipeline. */
+  backlog(query?: ReadBacklog): Promise<Backlog>;
   /** Returns a problem outside the store that slows claims or distorts time, for operators. */
   findProblem?(): Promise<StoreProblem | undefined>;
 }
@@ -44,4 +46,26 @@ export interface Depth {
   /** Executions that a worker could claim now, ignoring the limits of their keys. */
   readonly ready: number;
   readonly running: number;
+}
+
+export interface ReadBacklog {
+  /** Reads all projects when absent. */
+  readonly project?: ProjectName;
+}
+
+/** Each list is bounded, so that reading it costs little however long the backlog is. */
+export interface Backlog {
+  /** Pipelines with ready executions. */
+  readonly queues: readonly Pick<BacklogEntry, 'pipeline' | 'oldestMs'>[];
+  /** Open questions. */
+  readonly awaits: readonly BacklogEntry[];
+  /** Dead letters that were not re-driven. */
+  readonly deadLetters: readonly BacklogEntry[];
+}
+
+export interface BacklogEntry {
+  readonly pipeline: PipelineName;
+  readonly count: number;
+  /** How long the oldest one has waited. */
+  readonly oldestMs: number;
 }

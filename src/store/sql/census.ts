@@ -32,7 +32,7 @@ const IN_FLIGHT = sql(`
  * PostgreSQL has two partial indexes. Each query must repeat the condition of its index, or
  * PostgreSQL would read the table.
  */
-const READY: Dialects<readonly string[]> = {
+export const READY: Dialects<readonly string[]> = {
   sqlite: ['e.ready_at is not null and e.hold = 0'],
   postgres: [
     'e.ready_at is not null and e.hold = 0 and not e.gated',

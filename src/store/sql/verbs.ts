@@ -4,6 +4,7 @@ import type { ExecutionStore } from '../contract/execution-store.ts';
 import { archivesOf } from './archived.ts';
 import { auditsOf } from './audit.ts';
 import { awaitsOf } from './awaits.ts';
+import { backlogOf } from './backlog.ts';
 import { payloadsOf } from './blobs.ts';
 import { censusOf } from './census.ts';
 import type { Natives } from './changes.ts';
@@ -52,5 +53,6 @@ export function verbsOf(
     ...censusOf(gateway),
     ...figuresOf(gateway),
     ...rollupsOf(gateway),
+    ...backlogOf(gateway),
   };
 }
