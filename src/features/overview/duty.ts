@@ -1,12 +1,12 @@
 // Keeps the rollups up to date. The holder of the lease does it for all, off the path of
-// claims and ends.
+// claims and ends. Whoever reads trends rolls up first, so this is rarely needed.
 
 import type { EngineConfig } from '../../engine/config.ts';
 import { SingleDuty } from '../../engine/worker/single-duty.ts';
 import type { Session } from '../../lease/live-session.ts';
 
 const ROLLUP_KEY = 'holdfast/rollups';
-const EVERY_MS = 5_000;
+const EVERY_MS = 60_000;
 /** The most transactions in one round. A new store of an old deployment has more to catch up. */
 const BATCHES_MAX = 200;
 

@@ -219,7 +219,7 @@ export const overviewOperations = {
     tag: 'Overview',
     summary: 'Read rates and durations over time',
     description:
-      'Returns how many executions ended in each interval of a range, by final state, with the median, p95 and p99 of their durations. The figures come from rollups that a coordinator or worker updates every few seconds. They go back 93 days; ranges of up to 13 hours have intervals of a minute or more.',
+      'Returns how many executions ended in each interval of a range, by final state, with the median, p95 and p99 of their durations. The figures come from rollups, which a read updates at most once per second. They go back 93 days; ranges of up to 13 hours have intervals of a minute or more.',
     allows: READERS,
     isSearch: true,
     query: closed({

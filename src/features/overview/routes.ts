@@ -28,6 +28,7 @@ const HOUR_MS = 3_600_000;
 const AGE_MS = 1_000;
 const overviews = new SharedReads<OverviewMessage>(AGE_MS);
 const ranges = new SharedReads<TrendsMessage>(AGE_MS);
+const rollUps = new SharedReads<void>(AGE_MS);
 
 export const overviewRoutes: readonly Route[] = routesOf(overviewOperations, {
   async readOverview(coordinator, { caller }) {
@@ -131,10 +132,12 @@ interface Range {
 }
 
 async function trendsOf(
-  { store }: Coordinator,
+  coordinator: Coordinator,
   { project }: Caller,
   { rangeMs, to, stepMs, intervalMs, pipeline, release }: Range,
 ): Promise<TrendsMessage> {
+  await rolledUp(coordinator);
+  const { store } = coordinator;
   const points = Math.ceil(rangeMs / intervalMs);
   const from = to - points * intervalMs;
   const named = pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) };
@@ -166,6 +169,17 @@ async function trendsOf(
       return { pipeline: of, ...present({ release: pin }), ...messageOf(counts) };
     }),
   };
+}
+
+/** Makes the figures fresh. The reply says until when they are complete, so a failure is no harm. */
+function rolledUp(coordinator: Coordinator): Promise<void> {
+  const { executions } = coordinator.store;
+  return rollUps.found(coordinator, '', () =>
+    executions.rollUp().then(
+      () => undefined,
+      () => undefined,
+    ),
+  );
 }
 
 function messageOf(counts: readonly EndedCount[]): TrendsMessage['total'] {
