@@ -54,6 +54,9 @@ export interface CallBody {
   readonly saga?: boolean;
   /** For failed steps: an attempt may have had its effect. */
   readonly outcome?: 'unknown';
+  /** For steps, and for people: when the attempt began, by the store's clock as the worker knew it. */
+  readonly startedAt?: Instant;
+  readonly tookMs?: number;
 }
 
 /** Why an execution undoes its steps: the body of `compensating` (Y-2). */

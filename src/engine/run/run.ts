@@ -190,10 +190,15 @@ export class Run {
     return this.ledger.settlements.slice(this.settling.cursor).flatMap(({ body }) => body.n ?? []);
   }
 
-  /** An estimate of the store's time, for waits only. It decides nothing. */
-  storeNow(): Instant {
-    const elapsed = this.config.clock.monotonicMs() - this.#claimedTick;
-    return toInstant(this.claimed.claimedAt + elapsed);
+  /** An estimate of the store's time, for waits and for people. It decides nothing. */
+  storeNow(tick: number = this.config.clock.monotonicMs()): Instant {
+    return toInstant(this.claimed.claimedAt + tick - this.#claimedTick);
+  }
+
+  /** For people: when a call began that started at this tick, and how long it has taken. */
+  timing(tick: number): { readonly startedAt: Instant; readonly tookMs: number } {
+    const tookMs = Math.round(this.config.clock.monotonicMs() - tick);
+    return { startedAt: this.storeNow(tick), tookMs };
   }
 
   /** Takes a call of the code. While compensations run, the run ignores such calls. */

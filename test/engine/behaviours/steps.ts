@@ -37,6 +37,55 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
+    name: 'history has when each attempt of a step began, and how long it took',
+    async run(stage) {
+      const first = door();
+      const second = door();
+      let tries = 0;
+      const timed = pipeline({
+        name: 'timed',
+        async run(ctx) {
+          await Promise.all([
+            ctx.step('slow', async () => {
+              first.open();
+              await second.passed;
+            }),
+            ctx.step(
+              'retried',
+              async () => {
+                await first.passed;
+                tries += 1;
+                if (tries === 1) throw new Error('again');
+                second.open();
+              },
+              { retry: { initialMs: 1, maxMs: 2 } },
+            ),
+          ]);
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [timed]);
+      const handle = await holdfast.submit(timed, undefined);
+      await handle.result();
+      const events = await holdfast.history(handle.id);
+      const claimedAt = events.find(({ kind }) => kind === 'claimed')?.at ?? 0;
+      const spans = events
+        .filter(({ kind }) => kind.startsWith('step-'))
+        .map(({ name, at, body }) => {
+          const { startedAt, tookMs } = JSON.parse(body ?? '{}');
+          assert.ok(startedAt >= claimedAt && tookMs >= 0 && startedAt <= at, `${name} ${body}`);
+          return { name, from: startedAt as number, to: (startedAt + tookMs) as number };
+        });
+      const of = (wanted: string) => spans.filter(({ name }) => name === wanted);
+      assert.equal(of('retried').length, 2, 'each attempt');
+      const [slow] = of('slow');
+      // It ran while the other was tried twice, though its event comes last.
+      for (const each of of('retried')) {
+        assert.ok((slow?.from ?? 0) <= each.from + 1 && (slow?.to ?? 0) + 1 >= each.to);
+      }
+    },
+  },
+  {
     name: 'steps run at the same time, and map limits how many',
     async run(stage) {
       let running = 0;

@@ -108,7 +108,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     this.#isActive(true);
     const attempt = new Attempt(this.run, this.plan, this.#failed + 1);
     if (this.plan.timeoutMs !== undefined) this.stopWaiting = () => attempt.stopTimer();
-    const startedAt = this.#startedAt();
+    const startedAt = this.run.config.clock.monotonicMs();
     let output: Output | Promise<Output>;
     let isLater: boolean;
     try {
@@ -159,12 +159,6 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     return this.#isDropped;
   }
 
-  /** Only an observer uses the duration, so skip the clock without one. */
-  #startedAt(): number {
-    const { observer, clock } = this.run.config;
-    return observer === undefined ? 0 : clock.monotonicMs();
-  }
-
   #encode(value: Output, startedAt: number): void {
     // Encoding replaces this value with one equal to that of a replay.
     const output = { value };
@@ -201,7 +195,9 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     const isSoft = compensation === undefined && run.journal.mayDefer;
     const soft = isSoft ? ',"soft":true' : '';
     const saga = compensation === undefined ? '' : ',"saga":true';
-    const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${soft}${saga}}`;
+    const { startedAt: from, tookMs } = run.timing(startedAt);
+    const time = `,"startedAt":${from},"tookMs":${tookMs}`;
+    const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${soft}${saga}${time}}`;
     this.event = { kind: 'step-completed', name, body: text as Payload };
     this.#output = output.value;
     this.#reportAttempt(startedAt);
@@ -264,6 +260,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
       attempt: this.#failed + this.#denied,
       ...(isDenied ? { denied: true } : {}),
       ...(isRetried ? { retryInMs: decision.delayMs } : this.#leftBehind()),
+      ...run.timing(startedAt),
     };
     run.journal.record({
       event: { kind: 'step-failed', name, body: JSON.stringify(body) as Payload },

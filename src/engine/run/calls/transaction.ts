@@ -17,7 +17,10 @@ export class TransactionCall<Output> extends PromisedCall<TransactionPlan<Output
   /** Encoding replaces this value with one equal to that of a replay. */
   #output: { value: Output } | undefined;
 
+  #startedAt = 0;
+
   override start(_opening: Opening | undefined): void {
+    this.#startedAt = this.run.config.clock.monotonicMs();
     this.run.active(1);
     this.#transact().catch((error: unknown) => this.#failed(error));
   }
@@ -55,13 +58,15 @@ export class TransactionCall<Output> extends PromisedCall<TransactionPlan<Output
     this.#output = { value: output };
     const place = { ...run.placeOfCall(key), live: this.#output };
     const payload = run.payloads.encodeInline(`The output of "${name}"`, output, place);
-    return `{"key":${JSON.stringify(key)},"out":${payload}}` as Payload;
+    const { startedAt, tookMs } = run.timing(this.#startedAt);
+    return `{"key":${JSON.stringify(key)},"out":${payload},"startedAt":${startedAt},"tookMs":${tookMs}}` as Payload;
   }
 
   #failed(error: unknown): void {
     if (!this.isWanted) return;
     const { key, name } = this.plan;
-    const body: CallBody = { key, failure: failureOf(error, key) };
+    const timing = this.run.timing(this.#startedAt);
+    const body: CallBody = { key, failure: failureOf(error, key), ...timing };
     this.recordEnd({ event: { kind: 'step-failed', name }, body });
   }
 }
