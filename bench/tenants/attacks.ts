@@ -2,6 +2,7 @@
 // valid requests.
 
 import { randomBytes, randomUUID } from 'node:crypto';
+import { request } from 'node:http';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
 import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
@@ -52,6 +53,11 @@ const VALUE_BYTES = 256 * 1024;
 const LARGE_BYTES = 15 * 1024 * 1024;
 /** A body of 8 MiB that takes long to parse. */
 const LARGE_SUBMIT = `{"pipeline":"hostile","input":[${'1,'.repeat(4 * 1024 * 1024)}1]}`;
+/** A value whose many different names take long to parse, just within the limit. */
+const MANY_NAMES = `{${Array.from({ length: 249_000 }, (_, nth) => `"${nth.toString(36)}":1`).join(',')}}`;
+const MANY_NAMES_SUBMIT = `{"pipeline":"hostile","input":${MANY_NAMES}}`;
+const LATE_BODIES = 10;
+const PIPELINES = 2_000;
 const DEAD_LETTERS = 3_000;
 const JOBS = 20;
 const CANCELLED = 30_000;
@@ -188,6 +194,49 @@ async function putLarge(tenant: Caller): Promise<void> {
   await tenant.call('PUT', `/v1/work/blobs/${digestOf(large)}`, large);
 }
 
+/** Ends an execution with this value as its output. */
+async function withResult(tenant: Caller, json: string): Promise<void> {
+  if (followed !== '') return;
+  const bytes = Buffer.from(json);
+  const ref = digestOf(bytes);
+  await tenant.call('PUT', `/v1/work/blobs/${ref}`, bytes);
+  const [owner] = (await carry(tenant, 1)) as readonly { id: string }[];
+  const body = JSON.stringify({ out: { ref, size: bytes.length } });
+  const events = [{ kind: 'completed', body }];
+  await write(tenant, [{ verb: 'finish', ...owner, status: 'completed', events }]);
+  followed = owner?.id ?? '';
+}
+
+/** Sends all but the last byte of large bodies, then the last bytes together. */
+async function sendLate({ access }: Tenant): Promise<void> {
+  const headers = {
+    ...{ authorization: `Bearer ${access.key}`, 'content-type': 'application/json' },
+    'content-length': String(LARGE_SUBMIT.length),
+  };
+  const calls = Array.from({ length: LATE_BODIES }, () => {
+    const call = request(`${access.url}/v1/executions`, { method: 'POST', headers });
+    const ended = new Promise((resolve) => call.on('error', resolve).on('response', resolve));
+    return { call, ended };
+  });
+  const [first] = calls;
+  await Promise.race([
+    first?.ended,
+    Promise.all(
+      calls.map(({ call }) => new Promise((sent) => call.write(LARGE_SUBMIT.slice(0, -1), sent))),
+    ),
+  ]);
+  for (const { call } of calls) call.end(LARGE_SUBMIT.slice(-1));
+  await Promise.all(calls.map(({ ended }) => ended));
+}
+
+async function submitPipelines(tenant: Caller): Promise<void> {
+  if (followed !== '') return;
+  for (let nth = 0; nth < PIPELINES; nth += 1) {
+    await tenant.call('POST', '/v1/executions', `{"pipeline":"p${nth}"}`);
+  }
+  followed = 'pipelines';
+}
+
 async function openSessions(tenant: Caller): Promise<void> {
   sessions = await Promise.all(
     Array.from({ length: SESSIONS }, () => openSession(tenant, 600_000)),
@@ -320,4 +369,28 @@ export const ATTACKS: readonly Attack[] = [
     operation: (tenant) => tenant.call('GET', '/v1/dead-letters/groups'),
   },
   { name: 'bulk jobs', inFlight: 0, begin: cancelMany },
+  {
+    name: 'many names',
+    inFlight: 8,
+    operation: (tenant) => tenant.call('POST', '/v1/executions', MANY_NAMES_SUBMIT),
+  },
+  {
+    name: 'large results',
+    inFlight: 16,
+    begin: (tenant) => withResult(tenant, MANY_NAMES),
+    operation: (tenant) => tenant.call('GET', `/v1/executions/${followed}/result`),
+  },
+  { name: 'late bodies', inFlight: 1, operation: sendLate },
+  {
+    name: 'queue depth',
+    inFlight: 16,
+    begin: submitPipelines,
+    operation: (tenant) => tenant.call('GET', '/v1/depth'),
+  },
+  {
+    name: 'lists of pipelines',
+    inFlight: 16,
+    begin: submitPipelines,
+    operation: (tenant) => tenant.call('GET', '/v1/executions?limit=1'),
+  },
 ];

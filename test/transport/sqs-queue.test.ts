@@ -219,10 +219,20 @@ test('M-4, M-11: a worker that names the queue of another project takes none of 
     assert.equal((await next()).length, 1);
     await stand.queues.send(options.requestQueueUrl, stand.ofStranger(own));
     assert.match((await next())[0] ?? '', /^hf1\.strange\./);
-    await mustSubmit(store, { id: parseExecutionId('01900000-0000-7000-8000-0000000000de') });
     const wakeups: string[] = [];
-    while (!wakeups.some((body) => body.startsWith('hf1.new.'))) wakeups.push(...(await next()));
+    const count = (): number => wakeups.filter((body) => body.startsWith('hf1.new.')).length;
+    // With the second wakeup, all messages of the first have arrived.
+    for (const nth of [1, 2]) {
+      await mustSubmit(store, {
+        id: parseExecutionId(`01900000-0000-7000-8000-0000000000d${nth}`),
+      });
+      while (count() < nth) wakeups.push(...(await next()));
+    }
     assert.ok(wakeups.every((body) => body.includes('"wakeup":true')));
+    assert.ok(
+      wakeups.every((body) => !body.startsWith('hf1.strange.')),
+      'it is of another project',
+    );
   });
 });
 

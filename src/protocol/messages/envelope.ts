@@ -3,7 +3,6 @@
 // refused by name. Payloads inside are not checked here.
 
 import { type Static, Type } from 'typebox';
-import type { Wakeups } from '../../execution/wakeups.ts';
 import { faultOf } from './problem.ts';
 import { closed, NAME_MAX } from './words.ts';
 import type { WorkKind } from './work-messages.ts';
@@ -91,7 +90,9 @@ export interface TransportRequest {
  * const transport: Transport = await grpcTransport({ address: '127.0.0.1:7435' });
  * await openWorker({ transport, pipelines: [order] });
  */
-export interface Transport extends Partial<Wakeups> {
+export interface Transport {
+  /** Calls the listener when an execution may have become ready. Absent: workers ask. */
+  onWakeup?(listener: () => void): () => void;
   /** The name that operators see, such as `REST` or `gRPC`. */
   readonly name: string;
   /** True if it may deliver a message twice. Default false. */

@@ -67,7 +67,9 @@ export class Pusher {
       isOfAll: false,
       roles: new Set(['work']),
     };
-    this.#unlisten = coordinator.store.executions.onWakeup(() => this.#onWakeup());
+    this.#unlisten = coordinator.store.executions.onWakeup((projects) => {
+      if (projects?.has(endpoint.project) !== false) this.#onWakeup();
+    });
     stopping.addEventListener('abort', () => this.#onWakeup(), { once: true });
     this.#running = this.#run();
   }

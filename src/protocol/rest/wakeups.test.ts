@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseProject } from '../../execution/names.ts';
+import type { WokenProjects } from '../../execution/wakeups.ts';
+import { Listeners } from '../../support/listeners.ts';
 import { ManualClock } from '../../testing/manual-clock.ts';
 import { FairWakeups, NEXT_MS, WaitingHints, WOKEN_AT_ONCE } from './wakeups.ts';
 
@@ -10,17 +12,12 @@ const HEALTHY = parseProject('healthy');
 function stand(): {
   readonly clock: ManualClock;
   readonly wakeups: FairWakeups;
-  readonly notify: () => void;
+  readonly notify: (projects?: WokenProjects) => void;
 } {
   const clock = new ManualClock();
-  const listeners = new Set<() => void>();
-  const onWakeup = (listener: () => void): (() => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  };
-  const notify = (): void => {
-    for (const each of listeners) each();
-  };
+  const listeners = new Listeners<[WokenProjects]>();
+  const onWakeup = (listener: (projects: WokenProjects) => void) => listeners.listen(listener);
+  const notify = (projects?: WokenProjects): void => listeners.call(projects);
   return { clock, notify, wakeups: new FairWakeups({ onWakeup }, clock.timers) };
 }
 
@@ -42,6 +39,17 @@ test('a wakeup reaches a few requests of a project that has thousands open, and 
   assert.equal(Math.max(...woken.values()), 2);
   assert.equal([...woken.values()].filter((times) => times === 2).length, WOKEN_AT_ONCE);
   assert.equal(clock.waiting, 0);
+});
+
+test('a wakeup of one project reaches no request of another', () => {
+  const { wakeups, notify } = stand();
+  const woken: string[] = [];
+  wakeups.listen(HOSTILE, () => woken.push('hostile'));
+  wakeups.listen(HEALTHY, () => woken.push('healthy'));
+  notify(new Set([HEALTHY]));
+  assert.deepEqual(woken, ['healthy']);
+  notify();
+  assert.deepEqual(woken, ['healthy', 'hostile', 'healthy']);
 });
 
 test('a listener that leaves during a wakeup is not woken, and the others are', async () => {

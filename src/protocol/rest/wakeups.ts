@@ -1,9 +1,9 @@
-// A wakeup reaches every waiting request of every project. One project may have thousands of open
-// requests, and each that wakes costs a response or a query. So only a few of a project wake at
+// A wakeup reaches every waiting request of the projects that it concerns, or of all if the store
+// does not know them. One project may have thousands of open requests, and each that wakes costs a response or a query. So only a few of a project wake at
 // once, in turn, and the others shortly after.
 
 import type { ProjectName } from '../../execution/names.ts';
-import type { Wakeups } from '../../execution/wakeups.ts';
+import type { Wakeups, WokenProjects } from '../../execution/wakeups.ts';
 import { digestOf } from '../../support/digest.ts';
 import { secureBytes } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
@@ -27,7 +27,7 @@ export class FairWakeups {
 
   constructor(wakeups: Wakeups, timers: Timers) {
     this.#timers = timers;
-    this.#unlisten = wakeups.onWakeup(() => this.#onWakeup());
+    this.#unlisten = wakeups.onWakeup((projects) => this.#onWakeup(projects));
   }
 
   listen(project: ProjectName, listener: () => void): () => void {
@@ -52,8 +52,10 @@ export class FairWakeups {
     this.#waiting.clear();
   }
 
-  #onWakeup(): void {
-    for (const waiting of [...this.#waiting.values()]) {
+  #onWakeup(projects: WokenProjects): void {
+    for (const project of [...(projects ?? this.#waiting.keys())]) {
+      const waiting = this.#waiting.get(project);
+      if (waiting === undefined) continue;
       waiting.owed = waiting.queue.size;
       // During a round, a new wakeup adds every listener again, and they wake in turn.
       if (waiting.cancel === undefined) this.#wake(waiting);

@@ -68,11 +68,15 @@ export class SqsServer {
   readonly #unlisten: () => void;
   readonly #reading: Promise<void>;
   #cancelWakeup: (() => void) | undefined;
+  /** The projects whose workers get a wakeup; undefined for all. */
+  #woken: Set<ProjectName> | undefined = new Set();
 
   constructor(parts: SqsParts) {
     this.#parts = parts;
     const { timers, store } = parts.coordinator;
-    this.#unlisten = store.executions.onWakeup(() => {
+    this.#unlisten = store.executions.onWakeup((projects) => {
+      if (projects === undefined) this.#woken = undefined;
+      for (const project of projects ?? []) this.#woken?.add(project);
       this.#cancelWakeup ??= timers.after(WAKEUP_MS, () => this.#sendWakeups());
     });
     this.#reading = this.#read();
@@ -220,9 +224,12 @@ export class SqsServer {
   /** A lost wakeup costs a poll. */
   #sendWakeups(): void {
     this.#cancelWakeup = undefined;
-    const { queues, signer, coordinator } = this.#parts;
+    const woken = this.#woken;
+    this.#woken = new Set();
+    const { queues, signer, coordinator, callerOf } = this.#parts;
     const at = coordinator.clock.wallMs();
     for (const worker of this.#workers.all(at)) {
+      if (woken?.has(callerOf(worker.kid).project) === false) continue;
       const wakeup: QueuedReply = { to: 'worker', at, until: at + REPLY_MS, wakeup: true };
       const text = signer.sign(wakeup, worker.kid);
       queues.send(worker.replyTo, text).catch(() => this.#workers.forget(worker));

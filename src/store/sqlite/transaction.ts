@@ -3,6 +3,8 @@
 // stale (C-1).
 
 import type { StatementSync } from 'node:sqlite';
+import type { ProjectName } from '../../execution/names.ts';
+import type { WokenProjects } from '../../execution/wakeups.ts';
 import type { NewLeaseEvent } from '../../lease/event.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
@@ -61,6 +63,8 @@ export class Transaction implements ReadTransaction {
   readonly #openSessions: Map<SessionId, boolean> = new Map();
   #hintsWaiting = false;
   #notifies = false;
+  /** Undefined: any project. */
+  #woken: Set<ProjectName> | undefined = new Set();
 
   constructor(connection: Connection, policy: LeasePolicy, now: Instant) {
     this.#connection = connection;
@@ -115,9 +119,15 @@ export class Transaction implements ReadTransaction {
     this.#openSessions.clear();
   }
 
-  /** Marks that an execution may have become ready or has ended. */
-  notify(): void {
+  /** Marks that an execution may have become ready or has ended, in this project or in any. */
+  notify(project?: ProjectName): void {
     this.#notifies = true;
+    if (project === undefined) this.#woken = undefined;
+    else this.#woken?.add(project);
+  }
+
+  get woken(): WokenProjects {
+    return this.#woken;
   }
 
   get notifies(): boolean {

@@ -108,7 +108,9 @@ export function parker(parts: Parts): {
           previous: PREVIOUS_CODES.parked,
         });
         // An early answer may have woken the execution at once (W-2).
-        if (request.awaits !== undefined && result.kind === 'parked') parts.wakeups.notify();
+        if (request.awaits !== undefined && result.kind === 'parked') {
+          parts.wakeups.notify([request.project]);
+        }
         return result;
       },
     },
@@ -130,7 +132,7 @@ export function giverBack(parts: Parts): {
       charsOf: eventChars,
       async flush(requests) {
         const answers = await endClaims<GivenBack>(parts, requests, { kind: 'given-back' });
-        parts.wakeups.notify();
+        parts.wakeups.notify(requests.map(({ project }) => project));
         return answers;
       },
       async settle(request) {
@@ -139,7 +141,7 @@ export function giverBack(parts: Parts): {
           resultOf: () => ({ kind: 'given-back' }),
           previous: PREVIOUS_CODES['given-back'],
         });
-        if (result.kind === 'given-back') parts.wakeups.notify();
+        if (result.kind === 'given-back') parts.wakeups.notify([request.project]);
         return result;
       },
     },

@@ -66,7 +66,9 @@ async function flush(
       values,
     ),
   );
-  if (row !== undefined && row.done > 0) parts.wakeups.notify();
+  if (row !== undefined && row.done > 0) {
+    parts.wakeups.notify(requests.map(({ project }) => project));
+  }
   for (const request of requests) parts.ledger.forget(request);
   const at = row?.at as Instant;
   return resultsFrom<Finished>(row, requests.length, { kind: 'finished', at });
@@ -96,6 +98,6 @@ async function settle(parts: Parts, request: Finish): Promise<Finished> {
         leavesAwaits: leavesAwaits || isEarly,
       }),
   });
-  if (result.kind === 'finished') parts.wakeups.notify();
+  if (result.kind === 'finished') parts.wakeups.notify([request.project]);
   return result;
 }

@@ -99,6 +99,6 @@ async function settle(parts: Parts, request: OwnerWrite): Promise<Recorded> {
   });
   // A child is ready now, and an await may have a time that is sooner than any other.
   const isWakeup = request.children !== undefined || request.awaits !== undefined;
-  if (isWakeup && recorded.kind === 'recorded') parts.wakeups.notify();
+  if (isWakeup && recorded.kind === 'recorded') parts.wakeups.notify([request.project]);
   return recorded;
 }

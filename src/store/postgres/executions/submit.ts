@@ -35,7 +35,7 @@ async function flush(
   requests: readonly (Submit & Audited)[],
 ): Promise<readonly (SubmitResult | undefined)[]> {
   const inserted = await insertAll(parts, requests);
-  parts.wakeups.notify();
+  parts.wakeups.notify(requests.map(({ project }) => project));
   return requests.map(({ id }, nth) =>
     inserted[nth] ? { kind: 'submitted', id, existing: false } : undefined,
   );

@@ -2,6 +2,9 @@
 // this process once per turn of the event loop. Other processes get a NOTIFY, in its own statement,
 // off the write path and at a limited rate. A wakeup may be lost, so waiters also poll.
 
+import type { ProjectName } from '../../../execution/names.ts';
+import type { WokenProjects } from '../../../execution/wakeups.ts';
+import { Listeners } from '../../../support/listeners.ts';
 import type { Timers } from '../../../support/timer.ts';
 import type { Hints } from '../hints.ts';
 
@@ -12,7 +15,9 @@ export class PostgresWakeups {
   readonly #timers: Timers;
   /** Identifies this process, so that it can ignore its own notifications. */
   readonly #name: string;
-  readonly #listeners: Set<() => void> = new Set();
+  readonly #listeners: Listeners<[WokenProjects]> = new Listeners();
+  /** The projects to name in the next call; undefined for any. */
+  #woken: Set<ProjectName> | undefined = new Set();
   #unlisten: (() => void) | undefined;
   #isCalling = false;
   #isNotifying = false;
@@ -25,27 +30,33 @@ export class PostgresWakeups {
     this.#name = name;
   }
 
-  /** Call this after a commit. It never fails and never waits. */
-  notify(): void {
+  /**
+   * Call this after a commit, with the projects that it concerns, if all are known. It never fails
+   * and never waits.
+   */
+  notify(projects?: readonly (ProjectName | undefined)[]): void {
     if (this.#isClosed) return;
+    for (const project of projects ?? [undefined]) {
+      if (project === undefined) this.#woken = undefined;
+      else this.#woken?.add(project);
+    }
     if (this.#listeners.size > 0 && !this.#isCalling) {
       this.#isCalling = true;
       this.#timers.soon(() => {
         this.#isCalling = false;
-        this.#call();
+        const woken = this.#woken;
+        this.#woken = new Set();
+        this.#listeners.call(woken);
       });
     }
     this.#notifyOthers();
   }
 
-  listen(listener: () => void): () => void {
-    this.#listeners.add(listener);
+  listen(listener: (projects?: WokenProjects) => void): () => void {
     this.#unlisten ??= this.#hints.listen((from) => {
-      if (from !== this.#name) this.#call();
+      if (from !== this.#name) this.#listeners.call(undefined);
     });
-    return () => {
-      this.#listeners.delete(listener);
-    };
+    return this.#listeners.listen(listener);
   }
 
   async close(): Promise<void> {
@@ -53,16 +64,6 @@ export class PostgresWakeups {
     this.#listeners.clear();
     this.#unlisten?.();
     await this.#hints.close();
-  }
-
-  #call(): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener();
-      } catch {
-        // A listener's failure must not fail the writer.
-      }
-    }
   }
 
   #notifyOthers(): void {

@@ -48,7 +48,7 @@ export function endWaiting(tx: Transaction, row: ExecutionRow, end: WaitingEnd):
   afterEnd(tx, row, { outcome });
   if (deadLetter !== undefined) play(tx, writeDeadLetter(id, deadLetter));
   play(tx, closeAwaits(id, tx.now));
-  tx.notify();
+  tx.notify(execution.project);
 }
 
 /** `row` is the execution before it ended. */
@@ -107,7 +107,7 @@ const ARRIVE = positional(
    where id = :id
      and status < 10 -- guard: open
      and project = :project -- guard: project
-  returning news, status`,
+  returning news`,
 );
 
 const PUT = positional(
@@ -123,11 +123,9 @@ const PUT = positional(
  */
 function notifyParent(tx: Transaction, child: ExecutionRow, outcome: Finish['outcome']): void {
   const { parent_id: id, parent_call: call, project } = child;
-  const arriving = tx.arrays<readonly [inboxCount: number, status: number]>(ARRIVE);
+  const arriving = tx.arrays<readonly [inboxCount: number]>(ARRIVE);
   const values = arriving.get(id, tx.now, project);
   if (values === undefined) return;
-  const [inboxCount, status] = values;
+  const [inboxCount] = values;
   tx.statement(PUT).run(id, inboxCount, tx.now, call, outcome ?? null);
-  // The parent was waiting, or is still queued. An extra wakeup is harmless.
-  if (status === STATUS_CODES.queued) tx.notify();
 }

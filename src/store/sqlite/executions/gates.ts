@@ -104,7 +104,7 @@ export function handOn(
     if (next === undefined) return 'nobody-waits';
     const execution = toExecution(next);
     admit(tx, execution, passGates(execution, rateOf(tx, execution), tx.now));
-    tx.notify();
+    tx.notify(project);
   }
 }
 

@@ -44,7 +44,7 @@ export function giveBack(tx: Transaction, request: GiveBack): GivenBack {
   if (rowId !== undefined && isGivenBack(tx, rowId, request)) {
     endClaim(tx, rowId, request);
     if (compensating) tx.run(FORGET_DEADLINE, { id });
-    tx.notify();
+    tx.notify(request.project);
     return { kind: 'given-back' };
   }
   const view = ownerView(tx, request, request.events.length);

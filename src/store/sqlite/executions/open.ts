@@ -40,13 +40,8 @@ export function executionsOf(database: Database): ExecutionStore {
     redrive: redriver(database),
     changeRollout: (request) => database.perform(changeRollout, request),
     findProblem: () => clockProblem(database),
-    onWakeup: (listener) => listen(database, listener),
+    onWakeup: (listener) => database.wakeups.listen(listener),
   };
-}
-
-function listen({ wakeups }: Database, listener: () => void): () => void {
-  wakeups.add(listener);
-  return () => wakeups.delete(listener);
 }
 
 /**

@@ -36,7 +36,7 @@ export function park(tx: Transaction, request: Park): Parked {
   if (rowId !== undefined && isParked(tx, rowId, request)) {
     endClaim(tx, rowId, request);
     // The timer may be sooner than the time that idle workers wait for.
-    if (request.wakeInMs !== undefined) tx.notify();
+    if (request.wakeInMs !== undefined) tx.notify(request.project);
     return { kind: 'parked' };
   }
   const view = ownerView(tx, request, request.events.length);
