@@ -1,0 +1,40 @@
+"""Client and worker of Holdfast: long, multi-step work that survives crashes and deploys."""
+
+from .calls import Answer, StepContext
+from .client import Client
+from .context import Child, Context
+from .errors import (
+    AccessDenied,
+    ChildFailed,
+    ExecutionFailed,
+    HoldfastError,
+    OutcomeUnknown,
+    Refused,
+    StepError,
+    StepFailed,
+    Unavailable,
+)
+from .pipeline import Pipeline, Retry, pipeline, remote_step
+from .worker import Worker
+
+__all__ = [
+    "AccessDenied",
+    "Answer",
+    "Child",
+    "ChildFailed",
+    "Client",
+    "Context",
+    "ExecutionFailed",
+    "HoldfastError",
+    "OutcomeUnknown",
+    "Pipeline",
+    "Refused",
+    "Retry",
+    "StepContext",
+    "StepError",
+    "StepFailed",
+    "Unavailable",
+    "Worker",
+    "pipeline",
+    "remote_step",
+]

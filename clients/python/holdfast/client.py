@@ -1,0 +1,134 @@
+"""The client: submits executions, waits for them, and sends them signals and answers."""
+
+from __future__ import annotations
+
+from typing import Any, AsyncIterator, Mapping, Optional, Sequence, Union
+
+from .errors import ExecutionFailed
+from .http import Http, path_of
+from .pipeline import Pipeline, name_of
+
+_HELD_MS = 25_000
+
+
+class Client:
+    """A client of a coordinator. Use it with `async with`, or call `close`.
+
+    `url`, `key` and `project` default to HOLDFAST_URL, HOLDFAST_KEY and HOLDFAST_PROJECT. Methods
+    raise `Refused` if the coordinator refuses, `Unavailable` if nothing was done, and
+    `OutcomeUnknown` if the connection broke after a write was sent.
+
+        async with Client() as client:
+            id = await client.submit("order", {"item": "tent"}, key="order/7")
+            print(await client.result(id))
+    """
+
+    def __init__(
+        self, url: Optional[str] = None, *, key: Optional[str] = None, project: Optional[str] = None
+    ) -> None:
+        self._http = Http(url, key, project)
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    async def submit(
+        self,
+        pipeline: Union[Pipeline, str],
+        input: Any = None,
+        *,
+        key: Optional[str] = None,
+        **options: Any,
+    ) -> str:
+        """Submits an execution and returns its id.
+
+        A second submit with the same `key` and content returns the first execution. `options` are
+        further fields of the request, such as `tags`, `lane`, `delayMs` and `ifNoWorker`.
+        """
+        given = {} if key is None else {"key": key}
+        body = {"pipeline": name_of(pipeline), "input": input, **given, **options}
+        reply = await self._http.send("POST", "/v1/executions", body)
+        return str(reply["id"])
+
+    async def get(self, id: str) -> dict[str, Any]:
+        """Returns an execution."""
+        reply: dict[str, Any] = await self._http.send("GET", path_of("/v1/executions/{}", id))
+        return reply
+
+    async def result(self, id: str) -> Any:
+        """Waits for the end and returns the output. Raises `ExecutionFailed` unless it completed."""
+        path = path_of("/v1/executions/{}/result", id)
+        while True:
+            query = {"waitMs": _HELD_MS}
+            timeout = _HELD_MS / 1000 + 10
+            reply = await self._http.send("GET", path, query=query, timeout=timeout)
+            status = str((reply or {}).get("status"))
+            if status == "completed":
+                return reply.get("output")
+            if status in ("failed", "cancelled", "compensated", "quarantined"):
+                raise ExecutionFailed(id, status, reply.get("failure"))
+
+    async def list(
+        self,
+        *,
+        status: Sequence[str] = (),
+        pipeline: Optional[str] = None,
+        tag: Optional[str] = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Yields executions, newest first."""
+        cursor: Optional[str] = None
+        while True:
+            query = {"status": list(status) or None, "pipeline": pipeline, "tag": tag, "cursor": cursor}
+            page = await self._http.send("GET", "/v1/executions", query=query)
+            for item in page["items"]:
+                yield item
+            cursor = page.get("cursor")
+            if cursor is None:
+                return
+
+    async def history(self, id: str) -> Sequence[Mapping[str, Any]]:
+        """Returns the events of an execution."""
+        path, items = path_of("/v1/executions/{}/history", id), []
+        after = 0
+        while True:
+            page = await self._http.send("GET", path, query={"after": after, "limit": 1000})
+            items.extend(page["items"])
+            if not page["items"] or (len(page["items"]) < 1000 and not page.get("more")):
+                return items
+            after = items[-1]["seq"]
+
+    async def signal(self, id: str, name: str, value: Any = None) -> None:
+        """Sends a signal, which the code gets from `ctx.receive(name)`."""
+        path = path_of("/v1/executions/{}/signals", id)
+        await self._http.send("POST", path, {"name": name, "value": value})
+
+    async def cancel(self, id: str, reason: Optional[str] = None) -> None:
+        """Cancels an execution."""
+        await self._command(id, "cancel", reason)
+
+    async def pause(self, id: str, reason: Optional[str] = None) -> None:
+        """Holds an execution until you resume it."""
+        await self._command(id, "pause", reason)
+
+    async def resume(self, id: str, reason: Optional[str] = None) -> None:
+        """Resumes a paused or blocked execution."""
+        await self._command(id, "resume", reason)
+
+    async def questions(self, execution: Optional[str] = None) -> Sequence[Mapping[str, Any]]:
+        """Returns the open questions, of one execution or of all. One page: the first ones."""
+        page = await self._http.send("GET", "/v1/awaits", query={"execution": execution})
+        items: Sequence[Mapping[str, Any]] = page["items"]
+        return items
+
+    async def answer(self, question: str, value: Any = None) -> None:
+        """Answers a question by its id. The first answer wins; the same again is safe."""
+        await self._http.send("POST", path_of("/v1/awaits/{}/answer", question), {"value": value})
+
+    async def _command(self, id: str, verb: str, reason: Optional[str]) -> None:
+        body = {} if reason is None else {"reason": reason}
+        await self._http.send("POST", path_of("/v1/executions/{}/" + verb, id), body)

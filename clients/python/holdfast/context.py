@@ -1,0 +1,166 @@
+"""What pipeline code can do. Every call is recorded, and a replay returns the recorded result."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Mapping, Optional, Sequence, TypeVar, Union
+
+from .calls import (
+    Answer,
+    AskCall,
+    ChildrenCall,
+    ReceiveCall,
+    SleepCall,
+    SpawnCall,
+    StepCall,
+    StepContext,
+)
+from .errors import ChildFailed, StepFailed
+from .functions import invoke
+from .pipeline import Pipeline, Retry, name_of
+
+if TYPE_CHECKING:
+    from .run import Run
+
+T = TypeVar("T")
+CHILDREN_MAX = 1000
+
+
+class Child:
+    """A child that an execution started."""
+
+    def __init__(self, context: Context, key: str, id: str) -> None:
+        self._context = context
+        self._key = key
+        #: The id of the child's execution.
+        self.id = id
+
+    async def result(self) -> Any:
+        """Waits for the child and returns its output. Raises `ChildFailed` unless it completed."""
+        [outcome] = await self._context._outcomes(self._key, 1)
+        return _output_of(outcome)
+
+
+class Context:
+    """The first argument of a pipeline. Times are in seconds.
+
+    Make calls only from the pipeline's own code, not inside steps. Code between calls must do the
+    same in every run, so use no clock, no random numbers and no network there.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._counts: dict[str, int] = {}
+
+    @property
+    def execution_id(self) -> str:
+        return str(self._run.execution["id"])
+
+    def step(
+        self,
+        name: str,
+        function: Callable[[StepContext], Union[T, Awaitable[T]]],
+        *,
+        retry: Optional[Retry] = None,
+        timeout: Optional[float] = None,
+    ) -> asyncio.Future[T]:
+        """Runs a function and records its result, which must be JSON.
+
+        The function gets a `StepContext`. It may be async; other functions run on a thread. Raises
+        `StepFailed` when the attempts are used up. `timeout` limits one attempt.
+        """
+        policy = retry or self._run.pipeline.retry
+        key = self._key("step", name)
+        return self._run.enter(StepCall(self._run, key, name, function, policy, timeout))
+
+    def sleep(self, seconds: float, name: str = "sleep") -> asyncio.Future[None]:
+        """Waits, without a worker if the time is long."""
+        span = {"ms": max(0, round(seconds * 1000))}
+        return self._run.enter(SleepCall(self._run, self._key("sleep", name), name, span))
+
+    def sleep_until(self, time: datetime, name: str = "sleep") -> asyncio.Future[None]:
+        """Waits until a time. A time without a zone is in UTC."""
+        zoned = time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
+        span = {"until": round(zoned.timestamp() * 1000)}
+        return self._run.enter(SleepCall(self._run, self._key("sleep", name), name, span))
+
+    def receive(self, name: str, *, timeout: Optional[float] = None) -> asyncio.Future[Any]:
+        """Returns the value of the next signal of this name. Raises `TimeoutError` after `timeout`."""
+        span = None if timeout is None else {"ms": max(0, round(timeout * 1000))}
+        return self._run.enter(ReceiveCall(self._run, self._key("signal", name), name, span))
+
+    def ask(
+        self,
+        name: str,
+        request: Any = None,
+        *,
+        timeout: Optional[float] = None,
+        assignee: Optional[str] = None,
+    ) -> asyncio.Future[Answer]:
+        """Asks a person or a system, and waits for the answer without a worker."""
+        key = self._key("await", name)
+        return self._run.enter(AskCall(self._run, key, name, request, timeout, assignee))
+
+    async def start_child(
+        self, target: Union[Pipeline, str], input: Any = None, **options: Any
+    ) -> Child:
+        """Starts another pipeline as a child. `options` are fields of its submission, such as `tags`."""
+        key, [id] = await self._spawn("child", target, [input], options)
+        return Child(self, key, id)
+
+    async def run_children(
+        self, target: Union[Pipeline, str], inputs: Sequence[Any], **options: Any
+    ) -> list[Any]:
+        """Starts up to 1,000 children and returns their outputs. Raises `ChildFailed` if one failed."""
+        if not inputs:
+            return []
+        key, ids = await self._spawn("children", target, inputs, options)
+        outcomes = await self._outcomes(key, len(ids))
+        return [_output_of(outcome) for outcome in outcomes]
+
+    async def call(self, step: Union[Pipeline, str], input: Any = None, **options: Any) -> Any:
+        """Calls a remote step: a function that another worker hosts. Raises `StepFailed`."""
+        key, _ = await self._spawn("call", step, [input], options)
+        [outcome] = await self._outcomes(key, 1)
+        try:
+            return _output_of(outcome)
+        except ChildFailed as error:
+            default = {"category": "unknown", "code": error.status, "message": str(error)}
+            raise StepFailed(name_of(step), error.failure or default, key, 1) from error
+
+    async def run_once(self, function: Callable[[Any], Any], argument: Any) -> Any:
+        """Runs a function without a record, for pipelines that do nothing else."""
+        return await invoke(function, argument)
+
+    async def _spawn(
+        self,
+        kind: str,
+        target: Union[Pipeline, str],
+        inputs: Sequence[Any],
+        options: Mapping[str, Any],
+    ) -> tuple[str, list[str]]:
+        if len(inputs) > CHILDREN_MAX:
+            raise ValueError(f"At most {CHILDREN_MAX} children can start at once; got {len(inputs)}.")
+        pipeline = name_of(target)
+        key = self._key(kind, pipeline)
+        call = SpawnCall(self._run, key, pipeline, pipeline, list(inputs), options)
+        ids: list[str] = await self._run.enter(call)
+        return key, ids
+
+    async def _outcomes(self, key: str, count: int) -> list[Mapping[str, Any]]:
+        call = ChildrenCall(self._run, self._key("result", key), key, count)
+        outcomes: list[Mapping[str, Any]] = await self._run.enter(call)
+        return outcomes
+
+    def _key(self, kind: str, name: str) -> str:
+        call = f"{kind}:{name}"
+        self._counts[call] = self._counts.get(call, 0) + 1
+        return f"{call}#{self._counts[call]}"
+
+
+def _output_of(outcome: Mapping[str, Any]) -> Any:
+    status = str(outcome.get("status"))
+    if status == "completed":
+        return outcome["value"]
+    raise ChildFailed(str(outcome.get("id")), status, outcome.get("failure"))

@@ -1,0 +1,147 @@
+"""Plays a client and a worker against the coordinator at HOLDFAST_URL. The project's tests run it."""
+
+import asyncio
+import unittest
+from datetime import datetime, timedelta, timezone
+
+from holdfast import (
+    ChildFailed,
+    Client,
+    Context,
+    ExecutionFailed,
+    Refused,
+    StepError,
+    Worker,
+    pipeline,
+    remote_step,
+)
+
+ATTEMPTS = []
+
+
+@remote_step("vowels")
+def vowels(text):
+    if not isinstance(text, str):
+        raise StepError("text must be a string", category="permanent", code="not-text")
+    return sum(letter in "aeiou" for letter in text)
+
+
+@pipeline("calls-remote")
+async def calls_remote(ctx: Context, given):
+    return await ctx.call(vowels, given)
+
+
+@pipeline("square")
+async def square(ctx: Context, given):
+    if given < 0:
+        raise ValueError("negative")
+    return given * given
+
+
+@pipeline("fans-out")
+async def fans_out(ctx: Context, given):
+    try:
+        return await ctx.run_children(square, given)
+    except ChildFailed as error:
+        return error.failure["message"]
+
+
+@pipeline("waits")
+async def waits(ctx: Context, given):
+    await ctx.sleep_until(datetime.now(timezone.utc) + timedelta(seconds=0.1), "moment")
+    try:
+        return await ctx.receive("never", timeout=given)
+    except TimeoutError:
+        return "timed out"
+
+
+@pipeline("races")
+async def races(ctx: Context, _):
+    sleeping, going = ctx.sleep(60, "long"), ctx.receive("go")
+    done, _ = await asyncio.wait([sleeping, going], return_when=asyncio.FIRST_COMPLETED)
+    return "signal" if going in done else "sleep"
+
+
+@pipeline("loops")
+async def loops(ctx: Context, given):
+    return [await ctx.step("again", lambda step, nth=nth: [nth, step.attempt]) for nth in range(given)]
+
+
+@pipeline("slow-once")
+async def slow_once(ctx: Context, _):
+    async def hang(step):
+        ATTEMPTS.append(step.attempt)
+        await asyncio.sleep(60 if step.attempt == 1 else 0)
+        return step.attempt
+
+    return await ctx.step("hang", hang, timeout=0.2)
+
+
+@pipeline("has-a-bug")
+async def has_a_bug(ctx: Context, _):
+    return undefined_name  # noqa: F821
+
+
+class Features(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        pipelines = [vowels, calls_remote, square, fans_out, waits, races, loops, slow_once, has_a_bug]
+        self.client = Client()
+        self.worker = Worker(pipelines, ttl=3.0, grace=0.2)
+        self.working = asyncio.ensure_future(self.worker.run())
+
+    async def asyncTearDown(self):
+        self.worker.stop()
+        await self.working
+        self.client.close()
+
+    async def run_one(self, target, given=None):
+        return await self.client.result(await self.client.submit(target, given))
+
+    async def test_a_remote_step_returns_its_value_and_a_failure_is_that_of_a_step(self):
+        self.assertEqual(await self.run_one(calls_remote, "aloha"), 3)
+        with self.assertRaises(ExecutionFailed) as raised:
+            await self.run_one(calls_remote, 7)
+        self.assertEqual(raised.exception.failure["code"], "not-text")
+
+    async def test_children_run_side_by_side_and_one_failure_is_raised(self):
+        self.assertEqual(await self.run_one(fans_out, [1, 2, 3]), [1, 4, 9])
+        self.assertEqual(await self.run_one(fans_out, []), [])
+        self.assertEqual(await self.run_one(fans_out, [1, -1]), "negative")
+
+    async def test_sleeps_end_at_their_time_and_a_receive_times_out(self):
+        self.assertEqual(await self.run_one(waits, 0.8), "timed out")
+
+    async def test_a_signal_wins_a_race_and_the_replay_sees_the_same_order(self):
+        id = await self.client.submit(races)
+        await self.client.signal(id, "go", 1)
+        self.assertEqual(await self.client.result(id), "signal")
+
+    async def test_steps_of_a_loop_have_keys_of_their_own(self):
+        self.assertEqual(await self.run_one(loops, 3), [[0, 1], [1, 1], [2, 1]])
+
+    async def test_an_attempt_that_takes_too_long_is_tried_again(self):
+        self.assertEqual(await self.run_one(slow_once), 2)
+        self.assertEqual(ATTEMPTS, [1, 2])
+
+    async def test_a_bug_outside_a_step_blocks_and_a_cancel_ends_it(self):
+        id = await self.client.submit(has_a_bug)
+        while not any(event["kind"] == "blocked" for event in await self.client.history(id)):
+            await asyncio.sleep(0.05)
+        await self.client.cancel(id, "a test")
+        with self.assertRaises(ExecutionFailed) as raised:
+            await self.client.result(id)
+        self.assertEqual(raised.exception.status, "cancelled")
+
+    async def test_the_client_submits_once_lists_and_raises_refusals(self):
+        ids = [await self.client.submit(square, 3, key="once", tags=["live"]) for _ in range(2)]
+        self.assertEqual(ids[0], ids[1])
+        self.assertEqual(await self.client.result(ids[0]), 9)
+        self.assertEqual((await self.client.get(ids[0]))["status"], "completed")
+        self.assertEqual([each["id"] async for each in self.client.list(tag="live")], ids[:1])
+        with self.assertRaises(Refused) as raised:
+            await self.client.get("01890a5d-ac96-774b-bcce-b302099a8057")
+        self.assertEqual(raised.exception.code, "execution-unknown")
+
+
+if __name__ == "__main__":
+    unittest.main()
