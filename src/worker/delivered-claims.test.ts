@@ -58,6 +58,17 @@ test('a claim whose answer was lost is returned with the next one, once, and kno
   assert.deepEqual(fencesOf(await delivered.claim(request)), []);
 });
 
+test('X-25: a claim that the worker has found already is not returned again', async () => {
+  const { delivered, store } = stand();
+  store.next = new OutcomeUnknown('the coordinator is unsure too');
+  await assert.rejects(delivered.claim(request));
+  store.carries = [1];
+  assert.deepEqual(fencesOf(await delivered.claim(request)), [1]);
+  // The coordinator's own store returns the claim that it was unsure of.
+  store.next = result(1, 2);
+  assert.deepEqual(fencesOf(await delivered.claim(request)), [2]);
+});
+
 test('an execution that is let go while the answer is on its way is not taken for lost', async () => {
   const { delivered, store } = stand();
   store.next = result(1);

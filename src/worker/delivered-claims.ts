@@ -46,9 +46,11 @@ export class DeliveredClaims {
     const orphans = await this.#orphans(session);
     if (orphans.length > 0) return { kind: 'claimed', claims: orphans, more: true, overdue: false };
     try {
-      const result = await this.#verbs.claim(request);
-      if (result.kind === 'claimed') this.#hold(result.claims);
-      return result;
+      const result = await this.#undelivered(this.#verbs.claim(request), (reply) =>
+        reply.kind === 'claimed' ? reply.claims : [],
+      );
+      if (result.reply.kind === 'refused') return result.reply;
+      return { ...result.reply, claims: result.claims };
     } catch (fault) {
       if (fault instanceof OutcomeUnknown) {
         this.#suspectUntilMs = this.#clock.monotonicMs() + SUSPECT_MS;
@@ -68,16 +70,27 @@ export class DeliveredClaims {
     if (now > (this.#suspectUntilMs ?? now)) this.#suspectUntilMs = undefined;
     if (this.#suspectUntilMs === undefined && now - this.#polledAt < this.#pollMs) return [];
     this.#polledAt = now;
+    return (await this.#undelivered(this.#verbs.carried(session), (carried) => carried)).claims;
+  }
+
+  /**
+   * Holds and returns the claims of a reply that this worker does not have yet. A coordinator
+   * returns a claim again if its own store was unsure of it, even if the worker has found it by then.
+   */
+  async #undelivered<Reply>(
+    asked: Promise<Reply>,
+    claimsIn: (reply: Reply) => readonly Claimed[],
+  ): Promise<{ readonly reply: Reply; readonly claims: readonly Claimed[] }> {
     const removedMeanwhile = new Set<Fence>();
     this.#removedMeanwhile = removedMeanwhile;
-    const carried = await this.#verbs.carried(session).finally(() => {
+    const reply = await asked.finally(() => {
       this.#removedMeanwhile = undefined;
     });
-    const orphans = carried.filter(
+    const claims = claimsIn(reply).filter(
       ({ fence }) => !this.#held.has(fence) && !removedMeanwhile.has(fence),
     );
-    this.#hold(orphans);
-    return orphans;
+    for (const { fence } of claims) this.#held.add(fence);
+    return { reply, claims };
   }
 
   #begin(session: SessionId): void {
@@ -85,9 +98,5 @@ export class DeliveredClaims {
     this.#held.clear();
     this.#suspectUntilMs = undefined;
     this.#polledAt = this.#clock.monotonicMs();
-  }
-
-  #hold(claims: readonly Claimed[]): void {
-    for (const { fence } of claims) this.#held.add(fence);
   }
 }

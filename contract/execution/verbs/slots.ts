@@ -289,6 +289,27 @@ export const slotCases: readonly ExecutionCase[] = [
     },
   },
   {
+    upholds: 'X-66, X-70',
+    name: 'a successor that takes over a slot waits for room under its rate key, and its start counts',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const both = { ...one, rate: { key: 'rated', limit: 1, perMs: 1_000 } };
+      const held = await mustClaim(store, ann, await mustSubmit(store, both));
+      const successor = submitting({ ...both, lineage: held.id });
+      await mustFinish(store, held, { successor });
+      const early = await claimOnce(store, claiming(ann, 2));
+      assert.deepEqual(early.claims, []);
+      await advance(1_000);
+      const next = await mustClaim(store, ann, successor.id);
+      assert.equal(next.claimed.execution.hasSlot, true);
+      await mustFinish(store, next);
+      const last = await mustSubmit(store, both);
+      assert.deepEqual((await claimOnce(store, claiming(ann, 2))).claims, []);
+      await advance(1_000);
+      await mustClaim(store, ann, last);
+    },
+  },
+  {
     upholds: 'X-12',
     needs: 'two-clients',
     name: 'with submits, claims and ends at once, no more run than there are slots, and all run in the end',

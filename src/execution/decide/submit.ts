@@ -56,7 +56,10 @@ export function decideSubmit(
   };
 }
 
-/** The successor takes over the key and the slot of its predecessor. */
+/**
+ * The successor takes over the key and the slot of its predecessor (X-70). Its start counts for its
+ * rate key as any other (X-66).
+ */
 export function decideSuccessor(
   ended: ExecutionRecord,
   request: SubmitRequest,
@@ -70,7 +73,7 @@ export function decideSuccessor(
   const takesSlot = ended.hasSlot && sharesSlots(ended, execution);
   return {
     kind: 'insert',
-    execution: takesSlot ? { ...keyed, gated: false, hasSlot: true } : keyed,
+    execution: takesSlot ? { ...keyed, gated: keyed.rate !== undefined, hasSlot: true } : keyed,
     event,
   };
 }
