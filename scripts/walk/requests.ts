@@ -156,7 +156,13 @@ async function openRemote(store: CoordinatorStore): Promise<{
     timers: systemTimers,
   });
   const hello = await greet(transport, { timers: systemTimers, observer: undefined, connectMs: 0 });
-  const worker = remoteStore({ transport, hello, timers: systemTimers, pipelines: [ORDER] });
+  const worker = remoteStore({
+    transport,
+    hello,
+    clock: systemClock,
+    timers: systemTimers,
+    pipelines: [ORDER],
+  });
   const session = await openUnder({}, { store: worker, owner: 'walk', ttlMs: TTL_MS });
   const { id } = session;
   return {

@@ -67,9 +67,17 @@ export function observerFor(log: ServerLog): ExecutionObserver {
 }
 
 export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoordinator> {
-  const { links, retention, log, demo, admin, auth = 'keys' } = options;
   requireCoordinatorStore(options.store);
   const metrics = await openMetrics();
+  return { coordinator: buildCoordinator(options, metrics), metrics };
+}
+
+/** Synchronous, so that the simulator can restart a coordinator at any moment. */
+export function buildCoordinator(
+  options: ServerOptions,
+  metrics: ServerMetrics | undefined,
+): Coordinator {
+  const { links, retention, log, demo, admin, auth = 'keys' } = options;
   const advisor = new Advisor();
   const timed = advisor.watch(options.store);
   const counted = metrics === undefined ? timed : countedStore(timed, metrics.countsOf);
@@ -81,13 +89,13 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   const shares = new FairShares(SHARES, { clock, timers });
   const { jsonValuesMax } = limits;
   const holdfast = new Holdfast({
+    ...{ clock, timers, random, relayAnswersMs },
     store: decodingStore(store, shares, jsonValuesMax),
-    relayAnswersMs,
     ...(links === undefined ? {} : { links }),
     ...(retention === undefined ? {} : { retention }),
     ...(log === undefined ? {} : { observer: observerFor(log) }),
   });
-  const coordinator: Coordinator = {
+  return {
     ...{ holdfast, store, clock, timers, random, auth, shares, jsonValuesMax },
     // Before the wakeup port, because a woken client reads the hints.
     hints: new WaitingHints(store.executions, random.uuid()),
@@ -103,7 +111,6 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     ...(metrics && { metrics: metrics.read }),
     ...(log && { onFault: faultLogOf(log) }),
   };
-  return { coordinator, metrics };
 }
 
 /**

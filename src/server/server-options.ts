@@ -252,7 +252,8 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   if (demo !== undefined) requireMethods('openServer: demo', demo, ['read', 'play']);
   if (log !== undefined) requireMethods('openServer: log', log, ['info', 'fault']);
   if (clock !== undefined) requireMethods('openServer: clock', clock, ['wallMs', 'monotonicMs']);
-  if (timers !== undefined) requireMethods('openServer: timers', timers, ['after', 'pause']);
+  if (timers !== undefined)
+    requireMethods('openServer: timers', timers, ['after', 'pause', 'soon']);
   if (random !== undefined) requireMethods('openServer: random', random, ['next', 'uuid']);
   if (options.push !== undefined) pushSettingsOf(options.push);
   return {

@@ -16,6 +16,7 @@ import {
   type WorkerOptions,
 } from '../engine/worker/worker-options.ts';
 import type { Transport } from '../protocol/messages/envelope.ts';
+import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   headerText,
@@ -97,7 +98,7 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
     httpTransport({ url: url ?? [], timers, ...(key && { key }), ...(project && { project }) });
   const hello = await greet(transport, { timers, observer, connectMs });
   const pipelines = [...pipelinesByName('openWorker', options.pipelines).keys()];
-  const store = remoteStore({ transport, hello, timers, pipelines });
+  const store = remoteStore({ transport, hello, clock: systemClock, timers, pipelines });
   const config = resolveWorkerConfig(
     { store, ...(codec && { codec }), observer, payloads: remoteLimitsOf(payloads) },
     { ended: () => undefined, awaitDueIn: () => undefined },

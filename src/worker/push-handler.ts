@@ -288,7 +288,7 @@ function connectionOf(given: CoordinatorConnection): () => Promise<WorkerStore> 
   let opened: Promise<WorkerStore> | undefined;
   return () => {
     opened ??= greet(transport, { timers, observer: undefined, connectMs: 0 }).then(
-      (hello) => remoteStore({ transport, hello, timers, pipelines: [] }),
+      (hello) => remoteStore({ transport, hello, clock: systemClock, timers, pipelines: [] }),
       (fault: unknown) => {
         opened = undefined;
         throw fault;

@@ -4,6 +4,7 @@ import type { ExecutionId } from '../execution/names.ts';
 import type { SessionId } from '../lease/names.ts';
 import { DEFAULT_POLICY } from '../lease/policy.ts';
 import type { TransportRequest } from '../protocol/messages/envelope.ts';
+import { systemClock } from '../support/clock.ts';
 import { Fault, OutcomeUnknown } from '../support/fault.ts';
 import { systemTimers } from '../support/timer.ts';
 import { remoteStore } from './remote-store.ts';
@@ -23,7 +24,13 @@ test('M-8: an unknown execution is undefined, and a missing project or session i
       close: async () => undefined,
     };
     const hello = { project: 'default', store: 'any', durability: 'none', policy: DEFAULT_POLICY };
-    const store = remoteStore({ transport, hello, timers: systemTimers, pipelines: [] });
+    const store = remoteStore({
+      transport,
+      hello,
+      clock: systemClock,
+      timers: systemTimers,
+      pipelines: [],
+    });
     const read = store.executions.read(ID);
     if (code === 'execution-unknown' || code === 'not-found') assert.equal(await read, undefined);
     else await assert.rejects(read, { code });
@@ -44,7 +51,13 @@ test('X-27: the claims of a session are read page by page', async () => {
     close: async () => undefined,
   };
   const hello = { project: 'default', store: 'any', durability: 'none', policy: DEFAULT_POLICY };
-  const { executions } = remoteStore({ transport, hello, timers: systemTimers, pipelines: [] });
+  const { executions } = remoteStore({
+    transport,
+    hello,
+    clock: systemClock,
+    timers: systemTimers,
+    pipelines: [],
+  });
   const session = ID as string as SessionId;
   const claim = () => executions.claim({ session, pipelines: [], shares: [] });
   await assert.rejects(claim, lost);

@@ -15,7 +15,7 @@ import type {
   WorkerExecutions,
   WorkerStore,
 } from '../store/contract/execution-store.ts';
-import { systemClock } from '../support/clock.ts';
+import type { Clock } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';
 import { atEndOfTurn, type Timers } from '../support/timer.ts';
 import { DeliveredClaims } from './delivered-claims.ts';
@@ -33,6 +33,7 @@ export interface Hello {
 interface RemoteParts {
   readonly transport: Transport;
   readonly hello: Hello;
+  readonly clock: Clock;
   readonly timers: Timers;
   readonly pipelines: readonly string[];
 }
@@ -41,7 +42,7 @@ interface RemoteParts {
 const UNDER_WAY_MAX = 2_000;
 
 export function remoteStore(parts: RemoteParts): WorkerStore {
-  const { hello, transport, timers } = parts;
+  const { hello, transport, clock, timers } = parts;
   const wakeups = new RemoteWakeups(transport, timers);
   return {
     kind: 'remote',
@@ -49,7 +50,7 @@ export function remoteStore(parts: RemoteParts): WorkerStore {
     durability: hello.durability,
     hintsReach: 'all-processes',
     sessions: sessionsOf(parts),
-    executions: executionsOf(transport, wakeups),
+    executions: executionsOf(transport, clock, wakeups),
     onHint: () => () => undefined,
     async close() {
       wakeups.close();
@@ -100,11 +101,15 @@ function sessionsOf({ transport, pipelines }: RemoteParts): WorkerStore['session
   };
 }
 
-function executionsOf(transport: Transport, wakeups: RemoteWakeups): WorkerExecutions {
+function executionsOf(
+  transport: Transport,
+  clock: Clock,
+  wakeups: RemoteWakeups,
+): WorkerExecutions {
   const queue = new WriteQueue(transport);
   const write = <Result>(verb: string, request: OwnerWrite): Promise<Result> =>
     queue.add({ verb, ...withText(request) });
-  const delivered = deliveredClaimsOver(transport);
+  const delivered = deliveredClaimsOver(transport, clock);
   const endClaim = async <Result extends { readonly kind: string }>(
     verb: string,
     request: OwnerWrite,
@@ -146,13 +151,13 @@ function executionsOf(transport: Transport, wakeups: RemoteWakeups): WorkerExecu
   };
 }
 
-function deliveredClaimsOver(transport: Transport): DeliveredClaims {
+function deliveredClaimsOver(transport: Transport, clock: Clock): DeliveredClaims {
   return new DeliveredClaims(
     {
       claim: (request) => claimBy(transport, request),
       carried: (id) => carriedBy(transport, id),
     },
-    systemClock,
+    clock,
     transport,
   );
 }

@@ -4,6 +4,7 @@
 
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { systemClock } from '../../src/support/clock.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import { greet } from '../../src/worker/greet.ts';
 import { httpTransport } from '../../src/worker/http-transport.ts';
@@ -36,7 +37,7 @@ export async function overRest(
     observer: { report: () => undefined },
     connectMs: 0,
   });
-  const remote = remoteStore({ transport, hello, timers, pipelines: [] });
+  const remote = remoteStore({ transport, hello, clock: systemClock, timers, pipelines: [] });
   return {
     store: {
       ...store,
