@@ -33,6 +33,15 @@ export {
   skipReason,
 } from './lease/contract-case.ts';
 export { leaseContract } from './lease/index.ts';
+export type { Plan, PlannedFault, PlannedOperation } from './simulator/plan.ts';
+export type { SimulationResult } from './simulator/run.ts';
+export {
+  planSimulation,
+  type SimulateOptions,
+  shrinkPlan,
+  simulate,
+} from './simulator/simulate.ts';
+export type { Violation } from './simulator/world.ts';
 export {
   type CallerKind,
   type Forgery,

@@ -17,6 +17,7 @@ export const FAMILIES: readonly Family[] = [
   { name: 'mutants', files: ['test/mutation/*.test.ts', 'test/etcd/mutation-etcd.test.ts'] },
   { name: 'crash points', files: ['test/crash/*.test.ts', 'test/archive/kill.test.ts'] },
   { name: 'random programs', files: ['test/model/*.test.ts'] },
+  { name: 'simulated seeds', files: ['test/simulate/*.test.ts'] },
   { name: 'behaviours over REST', files: ['test/server/behaviours-*.test.ts'] },
   {
     name: 'stores that are sampled',

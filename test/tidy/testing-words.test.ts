@@ -13,6 +13,7 @@ const EXPORTS: Readonly<Record<string, readonly string[]>> = {
   'a store that misbehaves on request': ['faultyStore'],
   'the worker protocol as data': ['transportContract', 'runTransportCase'],
   'a transport that misbehaves on request': ['faultyTransport'],
+  'a deterministic simulator': ['simulate', 'shrinkPlan', 'planSimulation'],
   'a fake push endpoint': ['FakeEndpoint', 'transportPipelines'],
 };
 

@@ -1,0 +1,69 @@
+// An actor is a program that runs in one process at a time. A crash ends the process; a restart runs
+// the program again in a new one.
+
+import type { StoreLink } from './link.ts';
+import type { SimulatedProcess } from './process.ts';
+import type { World } from './world.ts';
+
+/** One life of an actor. */
+export interface Life {
+  readonly process: SimulatedProcess;
+  readonly link: StoreLink;
+}
+
+/** Starts the program in a new process. */
+export type Start<Inside> = (life: Life) => Promise<Inside>;
+
+export class Actor<Inside> {
+  readonly name: string;
+  readonly #world: World;
+  readonly #start: Start<Inside>;
+  #life: Life | undefined;
+  #inside: Inside | undefined;
+
+  constructor(world: World, name: string, start: Start<Inside>) {
+    this.#world = world;
+    this.name = name;
+    this.#start = start;
+  }
+
+  get life(): Life | undefined {
+    return this.#life?.process.state === 'dead' ? undefined : this.#life;
+  }
+
+  /** What the program opened; undefined while it starts, and while it is dead. */
+  get inside(): Inside | undefined {
+    return this.life === undefined ? undefined : this.#inside;
+  }
+
+  /** Starts it, unless it lives. */
+  revive(): void {
+    if (this.life !== undefined) return;
+    const life = this.#world.process(this.name);
+    this.#life = life;
+    this.#inside = undefined;
+    this.#world.note(`${life.process.name} starts.`);
+    // The first event of the process.
+    this.#world.scheduler.after(0, life.process, () => {
+      this.#start(life).then(
+        (inside) => {
+          if (this.#life === life) this.#inside = inside;
+        },
+        () => {
+          // It could not start: a supervisor tries again.
+          this.crash(500);
+        },
+      );
+    });
+  }
+
+  /** Kills its process. A supervisor starts it again after a while. */
+  crash(restartAfterMs: number): void {
+    const life = this.life;
+    if (life === undefined) return;
+    this.#world.note(`${life.process.name} crashes.`);
+    life.process.crash();
+    this.#world.links.delete(life.link);
+    this.#world.scheduler.after(restartAfterMs, undefined, () => this.revive());
+  }
+}

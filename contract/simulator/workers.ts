@@ -1,0 +1,182 @@
+// The programs of executions: workers with their own connection to the store, coordinators, and workers
+// that reach a coordinator by messages.
+
+import { resolveWorkerConfig } from '../../src/engine/config.ts';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import type { AnyPipeline } from '../../src/engine/pipeline.ts';
+import { LiveWorker } from '../../src/engine/worker/worker.ts';
+import { type ProjectName, parseProject } from '../../src/execution/names.ts';
+import type { ExecutionObserver } from '../../src/execution/report.ts';
+import type { Role } from '../../src/features/access/model.ts';
+import type { Transport, TransportRequest } from '../../src/protocol/messages/envelope.ts';
+import type { Caller, Coordinator } from '../../src/protocol/rest/route.ts';
+import { dispatchOf, inProcessTransport } from '../../src/protocol/work/dispatch.ts';
+import { buildCoordinator, jobLimitsOf } from '../../src/server/coordinator-of.ts';
+import type { ServerLog } from '../../src/server/server-options.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../../src/support/fault.ts';
+import type { Random } from '../../src/support/random.ts';
+import { greet } from '../../src/worker/greet.ts';
+import { remoteStore } from '../../src/worker/remote-store.ts';
+import type { Actor, Life } from './actor.ts';
+import type { Weather } from './link.ts';
+import type { World } from './world.ts';
+
+/** Without an observer, Holdfast would print warnings. */
+const SILENT: ExecutionObserver = { report: () => undefined };
+const NO_LOG: ServerLog = { info: () => undefined, fault: () => undefined };
+
+/** The intervals of a worker, short so that much happens in little time. */
+export interface Pace {
+  readonly ttlMs: number;
+  readonly pollMs: number;
+}
+
+export function holdfastAt({ process, link }: Life): Holdfast {
+  const { clock, timers, random } = process;
+  return new Holdfast({ store: link.store, clock, timers, random, observer: SILENT });
+}
+
+/** A worker that has the store itself. */
+export async function startEmbedded(
+  life: Life,
+  pipelines: readonly AnyPipeline[],
+  pace: Pace,
+): Promise<Holdfast> {
+  const holdfast = holdfastAt(life);
+  await holdfast.worker({ pipelines, owner: life.process.name, concurrency: 8, ...pace });
+  return holdfast;
+}
+
+/** A coordinator: it handles workers' messages, and does the duties that all of them share. */
+export async function startCoordinator(life: Life, pace: Pace): Promise<Coordinator> {
+  const { clock, timers, random } = life.process;
+  const coordinator = buildCoordinator(
+    { store: life.link.store, clock, timers, random, auth: 'off', log: NO_LOG },
+    undefined,
+  );
+  const { holdfast, shares } = coordinator;
+  await holdfast.maintain({ jobLimits: jobLimitsOf(shares), owner: life.process.name, ...pace });
+  return coordinator;
+}
+
+/** A worker that reaches a coordinator by messages. */
+export async function startRemote(
+  life: Life,
+  transport: Transport,
+  { pipelines, pace }: { readonly pipelines: readonly AnyPipeline[]; readonly pace: Pace },
+): Promise<LiveWorker> {
+  const { clock, timers, random } = life.process;
+  const hello = await greet(transport, { timers, observer: SILENT, connectMs: undefined });
+  const names = pipelines.map(({ name }) => name);
+  const store = remoteStore({ transport, hello, clock, timers, pipelines: names });
+  const config = resolveWorkerConfig(
+    { store, clock, timers, random, observer: SILENT },
+    { ended: () => undefined, awaitDueIn: () => undefined },
+  );
+  return LiveWorker.open(config, { pipelines, owner: life.process.name, concurrency: 8, ...pace });
+}
+
+export function callerOf(project: string): Caller {
+  const roles = new Set<Role>(['work']);
+  return {
+    key: `key of ${project}`,
+    name: project,
+    project: parseProject(project) as ProjectName,
+    isOfAll: false,
+    roles,
+  };
+}
+
+/** Messages from a worker's process to one of the coordinators, which may be lost, doubled or late. */
+export class SimulatedNetwork implements Transport {
+  readonly name = 'simulated';
+  readonly doubles = true;
+  readonly #world: World;
+  readonly #life: Life;
+  readonly #caller: Caller;
+  readonly #coordinators: readonly Actor<Coordinator>[];
+  readonly #random: Random;
+  #nth = 0;
+
+  constructor(
+    world: World,
+    from: { readonly life: Life; readonly caller: Caller },
+    coordinators: readonly Actor<Coordinator>[],
+  ) {
+    this.#world = world;
+    this.#life = from.life;
+    this.#caller = from.caller;
+    this.#coordinators = coordinators;
+    this.#random = world.stream(`network of ${from.life.process.name}`);
+  }
+
+  request<Result>(message: TransportRequest): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      const { process } = this.#life;
+      if (process.state === 'dead') return;
+      const fail = (fault: Error): void => {
+        // After a failure, it tries the next coordinator.
+        this.#nth += 1;
+        reject(fault);
+      };
+      const text = `The simulated network lost ${message.kind}.`;
+      process.timers.after(message.timeoutMs ?? TIMEOUT_MS, () => fail(new OutcomeUnknown(text)));
+      message.signal?.addEventListener('abort', () => reject(message.signal?.reason));
+      const { doubled } = this.#weather;
+      this.#send<Result>(message, { resolve, reject: fail });
+      if (this.#random.next() < doubled) this.#send(message, IGNORED);
+    });
+  }
+
+  async close(): Promise<void> {
+    // Nothing is open.
+  }
+
+  get #weather(): Weather {
+    return this.#life.link.weather;
+  }
+
+  #send<Result>(
+    message: TransportRequest,
+    caller: { resolve: (reply: Result) => void; reject: (fault: Error) => void },
+  ): void {
+    const { scheduler } = this.#world;
+    if (this.#random.next() < this.#weather.lost) return;
+    const target = this.#coordinators[this.#nth % this.#coordinators.length];
+    const { life, inside: coordinator } = target ?? {};
+    const back = (settle: () => void): void => {
+      if (this.#random.next() < this.#weather.lost) return;
+      scheduler.after(this.#delayMs(), this.#life.process, settle);
+    };
+    if (life === undefined || coordinator === undefined) {
+      const refused = new StoreUnavailable('The coordinator refuses connections.');
+      back(() => caller.reject(refused));
+      return;
+    }
+    scheduler.after(this.#delayMs(), life.process, () => {
+      this.#deliver<Result>(coordinator, message).then(
+        (reply) => {
+          if (life.process.state !== 'dead') back(() => caller.resolve(reply));
+        },
+        (fault: Error) => {
+          if (life.process.state !== 'dead') back(() => caller.reject(fault));
+        },
+      );
+    });
+  }
+
+  #deliver<Result>(coordinator: Coordinator, message: TransportRequest): Promise<Result> {
+    const { signal: _, ...sent } = message;
+    const dispatch = dispatchOf({ coordinator });
+    const admit = async (): Promise<Caller> => this.#caller;
+    const stopping = new AbortController().signal;
+    return inProcessTransport({ coordinator, dispatch, admit, stopping }).request<Result>(sent);
+  }
+
+  #delayMs(): number {
+    return this.#random.next() * this.#weather.lateMs;
+  }
+}
+
+const TIMEOUT_MS = 15_000;
+const IGNORED = { resolve: (): void => undefined, reject: (): void => undefined };

@@ -1,0 +1,238 @@
+// Clients submit, signal, answer, cancel, pause and resume. Workers run what they claim: some with the
+// store itself, some by messages to a coordinator.
+
+import type { Holdfast } from '../../../src/engine/holdfast.ts';
+import type { SubmitOptions } from '../../../src/engine/submission.ts';
+import { isOutage } from '../../../src/lease/store-call.ts';
+import type { Random } from '../../../src/support/random.ts';
+import type { Actor, Life } from '../actor.ts';
+import { executionRules, type Submissions } from '../checkers/executions.ts';
+import { Ledger } from '../ledger.ts';
+import type { PlannedOperation, Workload } from '../plan.ts';
+import {
+  callerOf,
+  holdfastAt,
+  type Pace,
+  SimulatedNetwork,
+  startCoordinator,
+  startEmbedded,
+  startRemote,
+} from '../workers.ts';
+import { ACTIVE_MS, between, pick, type World } from '../world.ts';
+import { type Input, pipelinesAt } from './pipelines.ts';
+
+/** How often each pipeline is submitted. */
+const MIX = [
+  ...['order', 'order', 'order', 'batch', 'batch', 'family', 'letters', 'letters'],
+  ...['question', 'question', 'saga', 'saga', 'chain', 'doomed', 'hurry'],
+] as const;
+
+const COMMANDS = [
+  'signal',
+  'signal',
+  'answer',
+  'answer',
+  'cancel',
+  'pause',
+  'resume',
+  'redrive',
+] as const;
+
+type Command =
+  | {
+      readonly action: 'submit';
+      readonly pipeline: string;
+      readonly input: Input;
+      readonly options: SubmitOptions;
+    }
+  | { readonly action: (typeof COMMANDS)[number]; readonly nth: number };
+
+export const executions: Workload = {
+  name: 'executions',
+
+  plan(random) {
+    const count = between(random, 14, 20);
+    const submits = Array.from({ length: count }, (_, nth) => planSubmit(random, nth));
+    if (random.next() < 0.04) submits.push(planKiller(random, count));
+    const commands = Array.from({ length: between(random, 20, 30) }, () =>
+      planCommand(random, submits),
+    );
+    return [...submits, ...commands];
+  },
+
+  open(world) {
+    const ledger = new Ledger(world);
+    const submissions: Submissions = { known: new Map(), letters: 0 };
+    world.checkers.push(executionRules(world, ledger, submissions));
+    addWorkers(world, ledger);
+    const client = world.actor('client', async (life) => holdfastAt(life));
+    world.whenCalm(() => answerAll(world, client, submissions));
+    return ({ details }) =>
+      perform(world, client, { action: details as unknown as Command, submissions });
+  },
+};
+
+function planSubmit(random: Random, nth: number): PlannedOperation {
+  const pipeline = pick(random, MIX);
+  const input: Input = { nth, size: between(random, 1, 5) };
+  const options: SubmitOptions = {
+    key: `k-${nth}`,
+    ...(random.next() < 0.2 && { concurrency: { key: 'scarce', limit: 2 } }),
+    ...(random.next() < 0.15 && { rate: { key: 'slow', limit: 2, perMs: 1_000 } }),
+    ...(random.next() < 0.2 && { delayMs: between(random, 10, 2_000) }),
+    ...(random.next() < 0.3 && { lane: 'batch' as const }),
+    ...(pipeline === 'hurry' && { deadlineMs: between(random, 300, 2_500) }),
+  };
+  const atMs = between(random, 0, ACTIVE_MS - 2_000);
+  const what = `the client submits ${pipeline} ${nth}, size ${input.size}`;
+  return { atMs, of: 'executions', what, details: { action: 'submit', pipeline, input, options } };
+}
+
+function planKiller(random: Random, nth: number): PlannedOperation {
+  const details = {
+    action: 'submit',
+    pipeline: 'killer',
+    input: { nth, size: 1 },
+    options: { key: `k-${nth}` },
+  };
+  const atMs = between(random, 0, ACTIVE_MS);
+  return { atMs, of: 'executions', what: `the client submits killer ${nth}`, details };
+}
+
+function planCommand(random: Random, submits: readonly PlannedOperation[]): PlannedOperation {
+  const action = pick(random, COMMANDS);
+  const submit = pick(random, submits);
+  const { nth } = submit.details['input'] as Input;
+  const atMs = Math.min(ACTIVE_MS, submit.atMs + between(random, 0, 4_000));
+  return {
+    atMs,
+    of: 'executions',
+    what: `the client wants ${action} of ${nth}`,
+    details: { action, nth },
+  };
+}
+
+const PACES: readonly Pace[] = [
+  { ttlMs: 1_500, pollMs: 600 },
+  { ttlMs: 3_000, pollMs: 1_700 },
+];
+
+function addWorkers(world: World, ledger: Ledger): void {
+  const random = world.stream('workers');
+  const pace = pick(random, PACES);
+  world.pace = pace;
+  const atWork = (life: Life, name: string): ReturnType<typeof pipelinesAt> =>
+    pipelinesAt({ world, ledger, life, die: () => world.actors.get(name)?.crash(200) });
+  const embedded = between(random, 1, 2);
+  const remote = between(random, 0, 2);
+  for (const name of ['worker-1', 'worker-2'].slice(0, remote === 0 ? 2 : embedded)) {
+    world.actor(name, (life) => startEmbedded(life, atWork(life, name), pace));
+  }
+  if (remote === 0) return;
+  const coordinators = ['coordinator-1', 'coordinator-2'].map((name) =>
+    world.actor(name, (life) => startCoordinator(life, pace)),
+  );
+  for (const name of ['remote-1', 'remote-2'].slice(0, remote)) {
+    world.actor(name, (life) => {
+      const network = new SimulatedNetwork(
+        world,
+        { life, caller: callerOf('default') },
+        coordinators,
+      );
+      return startRemote(life, network, { pipelines: atWork(life, name), pace });
+    });
+  }
+}
+
+interface Performing {
+  readonly action: Command;
+  readonly submissions: Submissions;
+}
+
+function perform(world: World, client: Actor<Holdfast>, { action, submissions }: Performing): void {
+  const { life, inside: holdfast } = client;
+  if (life === undefined || holdfast === undefined) return;
+  world.operations += 1;
+  world.run(life.process, () =>
+    action.action === 'submit'
+      ? submit({ world, life, holdfast }, action, submissions)
+      : command({ world, life, holdfast }, action, submissions),
+  );
+}
+
+interface Client {
+  readonly world: World;
+  readonly life: Life;
+  readonly holdfast: Holdfast;
+}
+
+/** Repeats a submission until the store has acknowledged it. The key makes that harmless. */
+async function submit(
+  { world, life, holdfast }: Client,
+  { pipeline, input, options }: Extract<Command, { action: 'submit' }>,
+  { known }: Submissions,
+): Promise<void> {
+  for (;;) {
+    const { restores } = world;
+    try {
+      const { id } = await holdfast.submit(pipeline, input, options);
+      // A backup may have taken the place of the store that replied.
+      if (restores !== world.restores) continue;
+      world.note(`${pipeline} ${input.nth} is ${id}.`);
+      known.set(input.nth, { id, pipeline, input, options, wasDisturbed: false });
+      return;
+    } catch (fault) {
+      if (!isOutage(fault)) throw fault;
+      await life.process.timers.pause(100);
+    }
+  }
+}
+
+async function command(
+  { world, holdfast }: Client,
+  { action, nth }: Exclude<Command, { action: 'submit' }>,
+  submissions: Submissions,
+): Promise<void> {
+  const found = submissions.known.get(nth);
+  if (found === undefined) return;
+  const { id } = found;
+  const value = world.operations;
+  const commands: Readonly<Record<typeof action, () => Promise<unknown>>> = {
+    signal: () => holdfast.signal(id, { name: 'letter', value: ++submissions.letters }),
+    answer: () => holdfast.awaits.answer({ execution: id, name: 'approve' }, value),
+    cancel: () => {
+      // Even if the reply is lost, the cancel may have happened.
+      found.wasDisturbed = true;
+      return holdfast.cancel(id);
+    },
+    pause: () => holdfast.pause(id),
+    resume: () => holdfast.resume(id),
+    redrive: () => holdfast.repair.redrive(id),
+  };
+  await commands[action]();
+}
+
+/** After the faults: every paused execution is resumed, every question answered, every letter sent. */
+async function answerAll(
+  world: World,
+  client: Actor<Holdfast>,
+  submissions: Submissions,
+): Promise<void> {
+  const { inside: holdfast } = client;
+  if (holdfast === undefined) return;
+  for (const { id } of submissions.known.values()) {
+    world.operations += 1;
+    await holdfast.read(id);
+  }
+  const { items } = await holdfast.list({ status: ['queued', 'waiting', 'running'], limit: 1_000 });
+  for (const { id, pipeline, holds } of items) {
+    if (holds.includes('paused')) await holdfast.resume(id);
+    if (pipeline === 'letters') {
+      submissions.letters += 1;
+      await holdfast.signal(id, { name: 'letter', value: submissions.letters });
+    }
+    if (pipeline === 'question') {
+      await holdfast.awaits.answer({ execution: id, name: 'approve' }, world.operations);
+    }
+  }
+}

@@ -1,0 +1,195 @@
+// The pipelines that the simulated workers run. Each has an output that follows from its input alone,
+// so a checker knows it without running anything.
+
+import type { Context, StepContext } from '../../../src/engine/context.ts';
+import { type AnyPipeline, pipeline } from '../../../src/engine/pipeline.ts';
+import type { Life } from '../actor.ts';
+import type { Ledger } from '../ledger.ts';
+import { between, type World } from '../world.ts';
+
+export interface Input {
+  /** The submission's number. */
+  readonly nth: number;
+  /** How much there is to do. */
+  readonly size: number;
+}
+
+/** Where the code of a pipeline runs. */
+export interface Workplace {
+  readonly world: World;
+  readonly ledger: Ledger;
+  readonly life: Life;
+  /** Kills the process that runs the code. */
+  die(): void;
+}
+
+const RETRY = { attempts: 1_000, initialMs: 20, maxMs: 200 } as const;
+
+/** How an execution may end, and its output if it completes. */
+export interface Expected {
+  readonly statuses: readonly string[];
+  readonly output?: unknown;
+}
+
+interface Recipe {
+  readonly run: (place: Workplace, ctx: Context, input: Input) => Promise<unknown>;
+  readonly expected: (input: Input) => Expected;
+}
+
+const COMPLETED = ['completed'] as const;
+
+export const RECIPES: Readonly<Record<string, Recipe>> = {
+  /** Steps one after the other, with short and long sleeps between them. */
+  order: {
+    async run(place, ctx, { nth, size }) {
+      let sum = nth;
+      for (let at = 1; at <= size; at += 1) {
+        const added = await ctx.step(`add ${at}`, (step) => perform(place, { ctx, step }, at), {
+          retry: RETRY,
+        });
+        sum += added;
+        if (at % 2 === 0) await ctx.sleep(at * 60, `rest ${at}`);
+      }
+      return sum;
+    },
+    expected: ({ nth, size }) => ({ statuses: COMPLETED, output: nth + (size * (size + 1)) / 2 }),
+  },
+
+  /** Steps side by side. */
+  batch: {
+    async run(place, ctx, { nth, size }) {
+      const items = Array.from({ length: size }, (_, at) => at + nth);
+      const run = (item: number, step: StepContext): Promise<number> =>
+        perform(place, { ctx, step }, item);
+      const results = await ctx.map('item', items, { run, concurrency: 3, retry: RETRY });
+      return results.reduce((sum, each) => sum + each, 0);
+    },
+    expected: ({ nth, size }) => ({
+      statuses: COMPLETED,
+      output: nth * size + (size * (size - 1)) / 2,
+    }),
+  },
+
+  /** Children, for which it waits. */
+  family: {
+    async run(_, ctx, { nth, size }) {
+      const inputs = Array.from({ length: size }, (_, at) => ({ nth: nth + at, size: 1 }));
+      const children = await ctx.fanOut<Input, number>('child', inputs);
+      const results = await children.results();
+      return results.reduce((sum, each) => sum + each, 0);
+    },
+    expected: ({ nth, size }) => ({
+      statuses: COMPLETED,
+      output: 10 * (nth * size + (size * (size - 1)) / 2),
+    }),
+  },
+
+  child: {
+    run: (place, ctx, { nth }) =>
+      ctx.step('work', (step) => perform(place, { ctx, step }, nth * 10), { retry: RETRY }),
+    expected: ({ nth }) => ({ statuses: COMPLETED, output: nth * 10 }),
+  },
+
+  /** Signals: it returns their values in the order in which it got them. */
+  letters: {
+    async run(_, ctx, { size }) {
+      const values: number[] = [];
+      while (values.length < size) values.push(await ctx.receive<number>('letter'));
+      return values;
+    },
+    expected: () => ({ statuses: COMPLETED }),
+  },
+
+  /** A question, with a time limit for some. */
+  question: {
+    async run(_, ctx, { size }) {
+      const outcome = await ctx.await<number>('approve', size > 2 ? { timeoutMs: size * 700 } : {});
+      return outcome.kind === 'answered' ? outcome.value : outcome.kind;
+    },
+    expected: () => ({ statuses: COMPLETED }),
+  },
+
+  /** Steps with compensations, and a failure after them. */
+  saga: {
+    async run(place, ctx, { size }) {
+      for (let at = 1; at <= size; at += 1) {
+        await ctx.step(`book ${at}`, (step) => perform(place, { ctx, step }, at), {
+          retry: RETRY,
+          compensate: { run: (_, undo) => perform(place, { ctx, step: undo }, -at), retry: RETRY },
+        });
+      }
+      throw new Error('sold out');
+    },
+    expected: () => ({ statuses: ['compensated'] }),
+  },
+
+  /** Continues as a new execution until nothing is left. */
+  chain: {
+    async run(place, ctx, { nth, size }) {
+      await ctx.step('link', (step) => perform(place, { ctx, step }, size), { retry: RETRY });
+      return size > 1 ? ctx.continueAsNew({ nth, size: size - 1 }) : 'end';
+    },
+    expected: ({ size }) => ({ statuses: COMPLETED, ...(size <= 1 && { output: 'end' }) }),
+  },
+
+  /** Fails for good, so it leaves a dead letter. */
+  doomed: {
+    async run(place, ctx, { nth }) {
+      await ctx.step('prepare', (step) => perform(place, { ctx, step }, nth), { retry: RETRY });
+      return ctx.step('fail', () => Promise.reject(new Error('never works')), {
+        retry: { attempts: 1 },
+      });
+    },
+    expected: () => ({ statuses: ['failed'] }),
+  },
+
+  /** Has too little time, perhaps. */
+  hurry: {
+    async run(place, ctx, { nth, size }) {
+      await ctx.step('first', (step) => perform(place, { ctx, step }, nth), { retry: RETRY });
+      await ctx.sleep(size * 300);
+      return nth;
+    },
+    expected: ({ nth }) => ({ statuses: ['completed', 'failed'], output: nth }),
+  },
+
+  /** Kills its worker whenever it runs. */
+  killer: {
+    run: (place, ctx) =>
+      ctx.step('kill', () => {
+        place.die();
+        return new Promise(() => undefined);
+      }),
+    expected: () => ({ statuses: ['quarantined'] }),
+  },
+};
+
+export function pipelinesAt(place: Workplace): readonly AnyPipeline[] {
+  return Object.entries(RECIPES).map(
+    ([name, { run }]) =>
+      pipeline<Input, unknown>({
+        name,
+        run(ctx, input) {
+          place.world.operations += 1;
+          return run(place, ctx, input);
+        },
+      }) as AnyPipeline,
+  );
+}
+
+/** An effect outside, of which the unfenced resource sees the time and the fenced one the fence. */
+async function perform<Value>(
+  { world, ledger, life: { process } }: Workplace,
+  { ctx, step }: { readonly ctx: Context; readonly step: StepContext },
+  value: Value,
+): Promise<Value> {
+  world.operations += 1;
+  const { fence, idempotencyKey } = step;
+  const forMs = between(process.random, 1, 40);
+  step.assertHeld(forMs);
+  ledger.effect(process, { key: `execution ${ctx.id}`, fence, forMs });
+  ledger.attempt(process, { execution: ctx.id, key: idempotencyKey, fence });
+  await process.timers.pause(forMs + between(process.random, 1, 150));
+  if (process.random.next() < 0.05) throw new Error('a hiccup');
+  return value;
+}

@@ -1,0 +1,100 @@
+// Compares every reply of the store to a verb of leases with the reply of the lease model, which runs
+// the same verbs at the same store time. So the simulator checks every rule that the model knows.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { StoreCall } from '../../contract/simulator/link.ts';
+import type { Checker, World } from '../../contract/simulator/world.ts';
+import { acquire } from '../model/lease/acquire.ts';
+import { beginIntent } from '../model/lease/begin-intent.ts';
+import { checkpoint } from '../model/lease/checkpoint.ts';
+import { endSession } from '../model/lease/end-session.ts';
+import { heartbeat } from '../model/lease/heartbeat.ts';
+import { openSession } from '../model/lease/open-session.ts';
+import { release } from '../model/lease/release.ts';
+import { requestDrain } from '../model/lease/request-drain.ts';
+import { revoke } from '../model/lease/revoke.ts';
+import { settleIntent } from '../model/lease/settle-intent.ts';
+import { ModelState } from '../model/lease/state.ts';
+import { sweep } from '../model/lease/sweep.ts';
+import { withdraw } from '../model/lease/withdraw.ts';
+
+/** Messages to executions raise notices too. The network replaces the time that a drain has left. */
+const NOT_COMPARED: readonly string[] = ['notices', 'deadlineInMs'];
+
+type ModelVerb = (state: ModelState, request: never) => unknown;
+
+const VERBS: Readonly<Record<string, ModelVerb>> = {
+  'sessions.open': openSession,
+  'sessions.heartbeat': heartbeat,
+  'sessions.end': endSession,
+  'sessions.sweep': sweep,
+  'leases.acquire': acquire,
+  'leases.withdraw': withdraw,
+  'leases.checkpoint': checkpoint,
+  'leases.beginIntent': beginIntent,
+  'leases.settleIntent': settleIntent,
+  'leases.release': release,
+  'leases.requestDrain': requestDrain,
+  'leases.revoke': revoke,
+};
+
+export function watchLeaseModel(world: World): Checker {
+  let now = 0;
+  const state = new ModelState({ wallMs: () => now, monotonicMs: () => 0 }, world.policy);
+  /** After a difference, the model no longer knows the state. */
+  let isLost = false;
+  return {
+    name: 'lease model',
+    handled(call) {
+      if (isLost || call.at === undefined) return;
+      now = call.at;
+      if (call.verb === 'executions.claim') noteFences(state, call);
+      const verb = VERBS[call.verb];
+      if (verb === undefined) return;
+      followFence(state, call);
+      const expected = verb(state, call.request as never);
+      if (isDeepStrictEqual(comparable(expected), comparable(call.reply))) return;
+      isLost = true;
+      world.violate(
+        'model',
+        `${call.process.name}: ${call.verb} ${text(call.request)} returned ${text(call.reply)}, and the model ${text(expected)}.`,
+      );
+    },
+    restored() {
+      isLost = true;
+    },
+  };
+}
+
+/** Gaps are allowed (T-2); another checker requires that fences rise. */
+function followFence(state: ModelState, { reply }: StoreCall): void {
+  const { kind, fence, replayed } = reply as { kind?: string; fence?: number; replayed?: boolean };
+  if (kind === 'granted' && replayed === false && fence !== undefined) state.lastIssued = fence - 1;
+}
+
+/** Claims take their fences from the same sequence. */
+function noteFences(state: ModelState, { reply }: StoreCall): void {
+  const { claims = [] } = reply as { readonly claims?: readonly { readonly fence: number }[] };
+  for (const { fence } of claims) state.lastIssued = Math.max(state.lastIssued, fence);
+}
+
+/** Sweeps may end sessions in any order. */
+function comparable(reply: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(reply ?? null, (name, value: unknown) =>
+      NOT_COMPARED.includes(name)
+        ? undefined
+        : Array.isArray(value)
+          ? value.toSorted(byText)
+          : value,
+    ),
+  );
+}
+
+function byText(a: unknown, b: unknown): number {
+  return text(a) < text(b) ? -1 : 1;
+}
+
+function text(value: unknown): string {
+  return JSON.stringify(value) ?? 'nothing';
+}

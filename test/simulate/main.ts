@@ -1,0 +1,76 @@
+// npm run simulate -- [--seeds 1000] [--seed <first>] [--processes 2] [--nightly] [--planted]
+
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import {
+  planSimulation,
+  shrinkWatched,
+  simulateWatched,
+} from '../../contract/simulator/simulate.ts';
+import { coverageTable } from './coverage.ts';
+import { watchLeaseModel } from './lease-model.ts';
+import { runSeeds, withBug } from './run-seeds.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1000' },
+    seed: { type: 'string' },
+    processes: { type: 'string', default: '2' },
+    /** Plants one bug. */
+    plant: { type: 'string' },
+    /** Prints which faults met which states. */
+    nightly: { type: 'boolean', default: false },
+  },
+});
+
+/** Enough to see a pattern. */
+const FAILURES_MAX = 20;
+
+const first = values.seed === undefined ? randomInt(2 ** 30) : Number(values.seed);
+const count = Number(values.seeds);
+const coverage = new Map<string, number>();
+const failing: { readonly seed: number; readonly rule: string; readonly text: string }[] = [];
+const total = { seeds: 0, operations: 0, faults: 0, cpuMs: 0, least: Number.POSITIVE_INFINITY };
+const startedAt = performance.now();
+
+await runSeeds({
+  ...{ first, count, processes: Number(values.processes) },
+  ...(values.plant !== undefined && withBug(values.plant)),
+  onReport(report) {
+    total.seeds += 1;
+    total.operations += report.operations;
+    total.faults += report.faults;
+    total.cpuMs += report.cpuMs;
+    total.least = Math.min(total.least, report.operations);
+    for (const [pair, times] of report.coverage)
+      coverage.set(pair, (coverage.get(pair) ?? 0) + times);
+    const [violation] = report.violations;
+    if (violation !== undefined) failing.push({ seed: report.seed, ...violation });
+    return failing.length >= FAILURES_MAX;
+  },
+});
+
+const seconds = (performance.now() - startedAt) / 1_000;
+console.log(
+  `${total.seeds} seeds from ${first}: ${total.operations} operations (${total.least} at least), ${total.faults} faults, ` +
+    `${seconds.toFixed(1)} s, ${(total.cpuMs / Math.max(1, total.seeds)).toFixed(0)} CPU-ms per seed, ${failing.length} failed.`,
+);
+if (values.nightly) console.log(coverageTable(coverage));
+for (const { seed, rule, text } of failing) console.log(`seed ${seed}: ${rule}: ${text}`);
+const [worst] = failing;
+if (worst !== undefined) {
+  process.exitCode = 1;
+  console.log(await explainFailure(worst.seed, worst.rule));
+}
+
+/** The shortest plan with the same failure, and what happens in it. */
+async function explainFailure(seed: number, rule: string): Promise<string> {
+  const plan = await shrinkWatched(planSimulation(seed), rule, watchLeaseModel);
+  const { trace } = await simulateWatched({ seed, plan }, watchLeaseModel);
+  return [
+    `Seed ${seed} breaks ${rule} with ${plan.operations.length} operations and ${plan.faults.length} faults:`,
+    ...trace,
+    `To keep it, add this line to test/simulate/kept-plans.jsonl, with its reason:`,
+    JSON.stringify({ why: '', plan }),
+  ].join('\n');
+}
