@@ -13,7 +13,7 @@ import { type Coordinator, projectShare } from '../protocol/rest/route.ts';
 import { FairWakeups, WaitingHints } from '../protocol/rest/wakeups.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { systemClock } from '../support/clock.ts';
-import { requireFewValues } from '../support/json-size.ts';
+import { requireFewValues, valuesIn } from '../support/json-size.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import { FairShares, LARGE_BYTES, Turns, weightOfParsing } from '../support/turns.ts';
@@ -113,6 +113,9 @@ export function buildCoordinator(
   };
 }
 
+/** Decoding this many names and values, and writing them again, costs as much as a small request. */
+const VALUES_PER_WEIGHT = 50;
+
 /**
  * For code that decodes values. Parsing a large value blocks the event loop, so it takes a share of
  * its project, and a value with too many names and values is not decoded.
@@ -125,8 +128,11 @@ function decodingStore(
   const getBlob: typeof store.executions.getBlob = async (key) => {
     const bytes = await store.executions.getBlob(key);
     if (bytes === undefined || bytes.length <= LARGE_BYTES) return bytes;
-    await shares.begin(projectShare(key.project), weightOfParsing(bytes.length));
-    requireFewValues('A stored value', [Buffer.from(bytes).toString('latin1')], jsonValuesMax);
+    const text = Buffer.from(bytes).toString('latin1');
+    const values = valuesIn(text, jsonValuesMax);
+    const weight = Math.max(weightOfParsing(bytes.length), Math.floor(values / VALUES_PER_WEIGHT));
+    await shares.begin(projectShare(key.project), weight);
+    requireFewValues('A stored value', [text], jsonValuesMax);
     return bytes;
   };
   return { ...store, executions: { ...store.executions, getBlob } };
