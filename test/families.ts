@@ -33,6 +33,7 @@ export const FAMILIES: readonly Family[] = [
   { name: 'recipes, by store', files: ['test/recipes/{*-*,*.full}.test.ts'], take: 2 },
   // Kills, freezes and races real processes, in one file for each store.
   { name: 'processes, by store', files: ['test/processes/*-*.test.ts'], take: 2 },
+  { name: 'recorded histories', files: ['test/linearizability/*.test.ts'], take: 1 },
   { name: 'executions under load', files: ['test/load/*.test.ts'], take: 1 },
   {
     name: 'coordinators that come and go',

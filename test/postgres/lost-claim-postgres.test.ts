@@ -1,8 +1,6 @@
 // A claim that the server has done, and whose answer was lost with the connection.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import {
   claiming,
@@ -16,71 +14,13 @@ import {
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { Fault, OutcomeUnknown } from '../../src/support/fault.ts';
 import { postgresForTests } from '../services/postgres.ts';
-
-interface Proxy {
-  readonly url: string;
-  /** Messages of the server no longer arrive; those to the server do. */
-  mute(): void;
-  /** Cuts connections, and new ones as soon as they open. */
-  cut(): void;
-  restore(): void;
-  close(): Promise<void>;
-}
-
-async function proxyFor(url: string): Promise<Proxy> {
-  const target = new URL(url);
-  let state: 'open' | 'mute' | 'cut' = 'open';
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const upstream = connect(Number(target.port), target.hostname);
-    client.on('data', (data) => upstream.write(data));
-    upstream.on('data', (data) => {
-      if (state === 'open') client.write(data);
-    });
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => {
-        sockets.delete(socket);
-        client.destroy();
-        upstream.destroy();
-      });
-    }
-    if (state === 'cut') client.destroy();
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const via = new URL(url);
-  via.hostname = '127.0.0.1';
-  via.port = String((server.address() as AddressInfo).port);
-  const cutAll = (): void => {
-    for (const socket of sockets) socket.destroy();
-  };
-  return {
-    url: via.href,
-    mute() {
-      state = 'mute';
-    },
-    cut() {
-      state = 'cut';
-      cutAll();
-    },
-    restore() {
-      state = 'open';
-    },
-    async close() {
-      cutAll();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
+import { startProxy, through } from '../services/proxy.ts';
 
 test('X-25: executions claimed over a connection that broke are returned to their session’s next claim', {}, async (t) => {
   const { url, release } = await postgresForTests();
-  const proxy = await proxyFor(url);
+  const proxy = await startProxy(Number(new URL(url).port));
   const direct = await openPostgresStore({ url });
-  const store = await openPostgresStore({ url: proxy.url });
+  const store = await openPostgresStore({ url: through(url, proxy) });
   t.after(async () => {
     await store.close();
     await direct.close();

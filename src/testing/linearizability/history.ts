@@ -50,10 +50,15 @@ export interface SequentialModel<State, Input, Output> {
   /** Returns a text that only equal states share. */
   keyOf(state: State): string;
   /**
-   * Returns true for a call that, with this reply, never changes the state, such as a read or a
+   * Returns true for a call that, with this reply, has no effect of its own, such as a read or a
    * refusal. Without a reply: with every reply. This only makes the check faster. Default: false.
    */
   changesNothing?(operation: RecordedOperation<Input, Output>): boolean;
+  /**
+   * Returns true if no other client can notice when the call takes effect, such as the heartbeat of
+   * a session that holds nothing. This only makes the check faster. Default: false.
+   */
+  isUnobserved?(state: State, operation: RecordedOperation<Input, Output>): boolean;
   /** Splits a history into parts that do not affect each other. Default: one part. */
   partition?(
     operations: readonly RecordedOperation<Input, Output>[],

@@ -58,6 +58,26 @@ test('a checkpoint that is accepted long after the lapse is a violation', async 
   assert.equal(scene.check().kind, 'linearizable', 'without a bound, the store may be late');
 });
 
+test('a session is overdue before its end is recorded, also if a concurrent heartbeat meets that end', async () => {
+  const scene = openScene();
+  const ann = await scene.client('ann');
+  await ann.acquire();
+  await scene.pass(2 * TTL_MS);
+  await ann.inspect();
+  const reader = await scene.client('reader');
+  await reader.acquire();
+  await ann.beat();
+  // The heartbeat was sent before the inspection, and refused after the takeover.
+  const beat = scene.events.at(-2);
+  const inspection = scene.events.find(
+    ({ kind, ...event }) =>
+      kind === 'call' && 'call' in event && event.call.verb === 'leases.inspect',
+  );
+  assert.ok(beat?.kind === 'call' && inspection !== undefined);
+  const events = scene.events.with(-2, { ...beat, at: inspection.at - 0.001 });
+  assert.equal(scene.check({}, events).kind, 'linearizable');
+});
+
 test('a stale read is found, and drawn with the order before it', async () => {
   const scene = openScene();
   const ann = await scene.client('ann');

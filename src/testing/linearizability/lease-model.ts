@@ -2,12 +2,7 @@
 // leaves open what a history does not show: when a session expired, and the fence of a grant whose
 // reply was lost.
 
-import {
-  type AcquireView,
-  decideAcquire,
-  grantResult,
-  leaseAfterGrant,
-} from '../../lease/decide/acquire.ts';
+import { type AcquireView, decideAcquire, leaseAfterGrant } from '../../lease/decide/acquire.ts';
 import { leaseInspection } from '../../lease/decide/inspect.ts';
 import { decideEnd, decideHeartbeat, decideOpen } from '../../lease/decide/session.ts';
 import {
@@ -28,6 +23,15 @@ import type { SessionChain, SessionRecord } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { SequentialModel } from './history.ts';
 import { describeLeaseCall, type LeaseCall, leaseParts } from './lease-calls.ts';
+import {
+  agrees,
+  granted,
+  isRefused,
+  isUnseen,
+  recordSeen,
+  refused,
+  seenFence,
+} from './lease-replies.ts';
 
 /** The state of one key and of the sessions that use it. */
 export interface LeaseModelState {
@@ -132,6 +136,9 @@ export function leaseModel(
     describeState,
     changesNothing: ({ input, reply }) =>
       input.verb === 'leases.verify' || input.verb === 'leases.inspect' || isRefused(reply?.output),
+    isUnobserved: ({ lease }, { input }) =>
+      (input.verb === 'sessions.open' || input.verb === 'sessions.heartbeat') &&
+      lease?.session !== input.request.id,
     step(state, operation, before) {
       const { input, calledAt, reply } = operation;
       if (reply === undefined && isSpent(state, input)) return [];
@@ -145,10 +152,6 @@ export function leaseModel(
         .map(({ next }) => withFenceSeen(next, output));
     },
   };
-}
-
-function isRefused(output: unknown): boolean {
-  return (output as { readonly kind?: string } | undefined)?.kind === 'refused';
 }
 
 /** A call that the store refuses from now on, since its session has ended or its term is replaced. */
@@ -298,70 +301,6 @@ function acquire(
   }
 }
 
-/** The properties of a grant that the history must agree with. */
-function granted(lease: LeaseRecord, own: SessionChain, replayed: boolean): object {
-  const { fence, predecessor, intents, lossesSinceCheckpoint } = grantResult(lease, own, NOW);
-  return {
-    kind: 'granted',
-    replayed,
-    fence,
-    predecessor: { exit: predecessor.exit, fence: predecessor.fence },
-    intents: intents.map(({ effect }) => ({ effect })),
-    lossesSinceCheckpoint,
-    checkpoint: checkpointSeen(lease),
-  };
-}
-
-function recordSeen(lease: LeaseRecord): object {
-  const { fence, session } = lease;
-  return { fence, session, checkpoint: checkpointSeen(lease) };
-}
-
-function checkpointSeen({ checkpoint }: LeaseRecord): object | undefined {
-  return checkpoint && { seq: checkpoint.seq, digest: checkpoint.digest };
-}
-
-function refused(refusal: { readonly why: string }): object {
-  const { why } = refusal;
-  if ('holder' in refusal && typeof refusal.holder === 'object') {
-    const { session, fence } = refusal.holder as { session: SessionId; fence: Fence };
-    return { kind: 'refused', why, holder: { session, fence } };
-  }
-  return { kind: 'refused', why, ...('newest' in refusal ? { newest: refusal.newest } : {}) };
-}
-
-/** Whether the history shows all that the model expects. The history may show more. */
-function agrees(expected: unknown, seen: unknown, name = ''): boolean {
-  if (typeof expected === 'number' && (name === 'fence' || name === 'newest')) {
-    return (
-      typeof seen === 'number' && (seen === expected || (isUnseen(expected) && seen > expected))
-    );
-  }
-  if (typeof expected !== 'object' || expected === null) return expected === seen;
-  if (typeof seen !== 'object' || seen === null) return false;
-  if (Array.isArray(expected) && expected.length !== (seen as readonly unknown[]).length)
-    return false;
-  return Object.entries(expected).every(([key, value]) =>
-    agrees(value, (seen as Readonly<Record<string, unknown>>)[key], key),
-  );
-}
-
-function isUnseen(fence: number): boolean {
-  return !Number.isInteger(fence);
-}
-
-/** The fence of the key's newest grant, where a reply shows it. */
-function seenFence(output: unknown): number | undefined {
-  const { kind, fence, newest, holder, record } = (output ?? {}) as {
-    readonly [Name in 'fence' | 'newest']?: number;
-  } & {
-    readonly kind?: string;
-    readonly holder?: { readonly fence?: number };
-    readonly record?: { readonly fence?: number };
-  };
-  return (kind === 'granted' ? fence : undefined) ?? newest ?? holder?.fence ?? record?.fence;
-}
-
 function withFenceSeen(state: LeaseModelState, output: unknown): LeaseModelState {
   const { lease } = state;
   const fence = seenFence(output);
@@ -397,19 +336,36 @@ function within(
     condition === 'ended' && record.end === undefined
       ? { end: { at: NOW, exit: 'expired' } as const }
       : {};
-  return withSession(state, { ...known, record: { ...record, expiresAt, ...end } });
+  const now = { ...known, record: { ...record, expiresAt, ...end } };
+  if (end.end === undefined) keys.set(now, sessionKeyOf(known));
+  return withSession(state, now);
 }
 
-function keyOf({ lease, sessions }: LeaseModelState): string {
-  const ofSessions = [...sessions.values()]
-    .map(({ record, beat }) => `${record.id}:${record.end?.exit ?? `${beat.from}-${beat.to}`}`)
-    .sort();
+/** States are compared often and share their sessions. */
+const keys = new WeakMap<LeaseModelState | KnownSession, string>();
+
+function keyOf(state: LeaseModelState): string {
+  const known = keys.get(state);
+  if (known !== undefined) return known;
+  const { lease, sessions } = state;
   const ofLease = lease && [
     ...[lease.fence, lease.session, lease.attempt, lease.end?.exit],
     ...[lease.checkpoint?.seq, lease.checkpoint?.digest, lease.checkpointBefore?.seq],
     ...[lease.lossesSinceCheckpoint, ...lease.intents.map(({ effect }) => effect)],
   ];
-  return `${JSON.stringify(ofLease)} ${ofSessions.join(' ')}`;
+  const ofSessions = [...sessions.values()].map(sessionKeyOf).sort();
+  const key = `${JSON.stringify(ofLease)} ${ofSessions.join(' ')}`;
+  keys.set(state, key);
+  return key;
+}
+
+function sessionKeyOf(session: KnownSession): string {
+  const known = keys.get(session);
+  if (known !== undefined) return known;
+  const { record, beat } = session;
+  const key = `${record.id}:${record.end?.exit ?? `${beat.from}-${beat.to}`}`;
+  keys.set(session, key);
+  return key;
 }
 
 function describeState({ lease, sessions }: LeaseModelState): string {

@@ -111,9 +111,7 @@ export class LinearizationSearch<
   ): readonly Explanation<State, Operation>[] {
     const replied = [...this.#pending.values()].filter(({ bit }) => (from.replied & bit) === 0n);
     for (const each of replied) {
-      // A call that changes nothing may take effect as soon as it can.
-      if (!this.#changesNothing(each.operation)) continue;
-      const after = this.#with(from, each, before);
+      const after = this.#atOnce(from, each, before);
       if (after.length > 0) return after;
     }
     return [
@@ -122,9 +120,23 @@ export class LinearizationSearch<
     ];
   }
 
+  /** The explanations with a call that may take effect as soon as it can: no other one depends on it. */
+  #atOnce(
+    from: Explanation<State, Operation>,
+    pending: Pending<Operation>,
+    before: number,
+  ): readonly Explanation<State, Operation>[] {
+    const { operation } = pending;
+    if (this.#changesNothing(operation)) {
+      return this.#with(from, pending, before).filter(({ key }) => key === from.key);
+    }
+    const isAlone = this.#model.isUnobserved?.(from.state, operation) === true;
+    return isAlone ? this.#with(from, pending, before).slice(0, 1) : [];
+  }
+
   /**
-   * Calls without a reply may take effect just before one with a reply, if that makes a difference to
-   * it. Otherwise they may as well take effect later.
+   * Calls without a reply may take effect just before one with a reply, if it matters that they come
+   * first. Otherwise they may as well take effect later.
    */
   #afterLost(
     first: Explanation<State, Operation>,
@@ -141,7 +153,7 @@ export class LinearizationSearch<
           if ((from.unknown & each.bit) !== 0n) continue;
           for (const after of this.#with(from, each, before)) {
             if (after.key === from.key) continue;
-            reached.push(...this.#differing(from, after, { replied, before }));
+            reached.push(...this.#differing(from, after, { lost: each, replied, before }));
             if (calls < this.#limits.lostInARow && seen.add(after)) next.push(after);
           }
         }
@@ -152,20 +164,27 @@ export class LinearizationSearch<
     return reached;
   }
 
-  /** The explanations of one more reply that need the last call of `after`. */
+  /** The explanations of one more reply that the lost call must come before. */
   #differing(
     from: Explanation<State, Operation>,
     after: Explanation<State, Operation>,
     {
+      lost,
       replied,
       before,
-    }: { readonly replied: readonly Pending<Operation>[]; readonly before: number },
+    }: {
+      readonly lost: Pending<Operation>;
+      readonly replied: readonly Pending<Operation>[];
+      readonly before: number;
+    },
   ): readonly Explanation<State, Operation>[] {
     return replied.flatMap((next) => {
       const reached = this.#with(after, next, before);
       if (reached.length === 0) return [];
-      const without = this.#with(from, next, before).map(({ key }) => key);
-      return reached.filter(({ key }) => !without.includes(key));
+      const without = this.#with(from, next, before);
+      const later = without.flatMap((each) => this.#with(each, lost, before));
+      const keys = new Set([...without, ...later].map(({ key }) => key));
+      return reached.filter(({ key }) => !keys.has(key));
     });
   }
 
