@@ -44,14 +44,14 @@ export function invariantProblems({ spec, sources, tests }: InvariantSources): r
   return [...repeated, ...undefinedIds, ...untested, ...long];
 }
 
-interface Definition {
+export interface Definition {
   readonly id: string;
   readonly place: string;
   readonly waived: boolean;
   readonly words: number;
 }
 
-function definitionsIn(spec: readonly ProjectFile[]): readonly Definition[] {
+export function definitionsIn(spec: readonly ProjectFile[]): readonly Definition[] {
   return spec.flatMap(({ path, text }) => {
     const matches = [...text.matchAll(DEFINITION)];
     return matches.map((match, index) => {
