@@ -9,7 +9,7 @@ import { Holdfast } from '../../engine/holdfast.ts';
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import type { LineLevel } from '../../execution/report.ts';
 import { formatFence } from '../../lease/fence.ts';
-import type { DemoMessage, Scene } from '../../protocol/messages/coordinator.ts';
+import type { DemoEvent, DemoMessage, Scene } from '../../protocol/messages/coordinator.ts';
 import { faultLogOf } from '../../server/server-options.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant, systemClock, toInstant } from '../../support/clock.ts';
@@ -64,6 +64,8 @@ export class Crew {
   /** Guests whose next payment fails, and whose first refund fails. */
   readonly #unpaid: Set<string> = new Set();
   readonly #unrefunded: Set<string> = new Set();
+  /** Guests whose refund the bank has refused. */
+  readonly #owed: Set<string> = new Set();
   readonly #answers: Promise<void>[] = [];
   #playing: Promise<void> | undefined;
   #isStopped = false;
@@ -86,9 +88,9 @@ export class Crew {
     this.#cooks.push(...(await Promise.all(NAMES.map((name) => this.#startCook(kitchen, name)))));
   }
 
-  narrate(text: string, execution?: string): void {
+  narrate(event: DemoEvent, text: string, execution?: string): void {
     const at = formatInstant(toInstant(systemClock.wallMs()));
-    this.#story.push({ at, text, ...(execution === undefined ? {} : { execution }) });
+    this.#story.push({ at, event, text, ...(execution === undefined ? {} : { execution }) });
     if (this.#story.length > STORY_MAX) this.#story.shift();
     this.#log.info('demo', { ...(execution === undefined ? {} : { execution }), message: text });
   }
@@ -163,6 +165,14 @@ export class Crew {
     await this.holdfast.close();
   }
 
+  /** The refund that the bank refused succeeds after a retry by a person. */
+  #refunded(guest: string, isDone: boolean): void {
+    if (!isDone) this.#owed.add(guest);
+    else if (this.#owed.delete(guest)) {
+      this.narrate('refunded', `Done: ${guest} was refunded, and every step is undone.`);
+    }
+  }
+
   async #startCook(kitchen: Kitchen, name: string): Promise<Cook> {
     const path = fileURLToPath(new URL(`./cook${extname(import.meta.url)}`, import.meta.url));
     const child = fork(path, [JSON.stringify(kitchen), name], {
@@ -182,6 +192,7 @@ export class Crew {
         const set = message.what === 'settle' ? this.#unpaid : this.#unrefunded;
         const answer = !set.delete(message.guest);
         child.send({ kind: 'answer', n: message.n, answer } satisfies ToCook);
+        if (message.what === 'refund') this.#refunded(message.guest, answer);
       }
     });
     return { name, child, session: await ready.promise, isFrozen: false };
@@ -224,7 +235,7 @@ export async function playAsk(crew: Crew): Promise<void> {
     return items[0];
   });
   if (question === undefined) return;
-  crew.narrate('Soup ordered and charged. Waiting for approval.', id);
+  crew.narrate('asked', 'Soup ordered and charged. Waiting for approval.', id);
   crew.awaitAnswer(id);
 }
 
@@ -240,7 +251,7 @@ export async function narrateAnswer(crew: Crew, id: ExecutionRecord['id']): Prom
   while (!crew.isStopped) {
     await systemTimers.pause(ANSWER_POLL_MS);
     if (!(await isSettled())) continue;
-    crew.narrate('Answered. The order resumed where it was waiting.', id);
+    crew.narrate('answered', 'Answered. The order resumed where it was waiting.', id);
     return;
   }
 }
@@ -261,6 +272,7 @@ async function freezeOnce(crew: Crew): Promise<boolean> {
   let newest = fence;
   try {
     crew.narrate(
+      'frozen',
       `${name} frozen mid-step (SIGSTOP ${child.pid}), holding fence ${shown(fence)}. It does not know.`,
       id,
     );
@@ -273,6 +285,7 @@ async function freezeOnce(crew: Crew): Promise<boolean> {
     if (taken === undefined) return false;
     newest = taken.fence;
     crew.narrate(
+      'taken-over',
       `Heartbeats stopped, lease expired: ${taken.by?.name ?? 'another worker'} took over with fence ${shown(newest)}.`,
       id,
     );
@@ -281,6 +294,7 @@ async function freezeOnce(crew: Crew): Promise<boolean> {
     crew.thaw(cook);
   }
   crew.narrate(
+    'thawed',
     `${name} resumed (SIGCONT). It thinks it still owns the order and writes its result…`,
     id,
   );
@@ -293,6 +307,7 @@ async function freezeOnce(crew: Crew): Promise<boolean> {
     LATE_WRITE_POLLS_MAX,
   );
   crew.narrate(
+    refused === undefined ? 'not-refused' : 'refused',
     refused === undefined
       ? `${name} learned that it was replaced before it wrote, so nothing was refused. Ordering another stew.`
       : `Refused: fence ${shown(fence)} is older than ${shown(newest)}. The step is recorded exactly once.`,
@@ -305,19 +320,24 @@ export async function playFailedPayment(crew: Crew): Promise<void> {
   const guest = 'carol';
   crew.failPayment(guest);
   const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'cake', guest });
-  crew.narrate('Cake ordered. Its payment will fail after cooking.', id);
+  crew.narrate('cake-ordered', 'Cake ordered. Its payment will fail after cooking.', id);
   const undoing = await until(crew, async () => {
     const now = await crew.holdfast.read(id);
     return now?.compensating === true ? true : undefined;
   });
   if (undoing === undefined) return;
-  crew.narrate('Payment failed. Compensating completed steps in reverse order.', id);
+  crew.narrate(
+    'compensating',
+    'Payment failed. Compensating completed steps in reverse order.',
+    id,
+  );
   const ended = await until(crew, async () => {
     const now = await crew.holdfast.read(id);
     return now !== undefined && isTerminal(now.status) ? now.status : undefined;
   });
   if (ended !== 'quarantined') return;
   crew.narrate(
+    'quarantined',
     'The refund failed too, so the execution is quarantined with a dead letter. Re-drive it: the bank is open again.',
     id,
   );
@@ -333,7 +353,7 @@ async function frozenWhileCooking(crew: Crew): Promise<Cooking | undefined> {
   for (let orders = 0; orders < ORDERS_MAX; orders += 1) {
     const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'stew', guest: 'fred' });
     crew.freezeWhoCooks(id);
-    crew.narrate('Stew ordered. The worker that cooks it will be frozen.', id);
+    crew.narrate('stew-ordered', 'Stew ordered. The worker that cooks it will be frozen.', id);
     const cook = await until(crew, async () => crew.cooks.find(({ isFrozen }) => isFrozen));
     if (cook === undefined) return undefined;
     const now = await crew.holdfast.read(id);

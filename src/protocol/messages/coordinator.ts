@@ -58,6 +58,15 @@ const SCENES = ['ask', 'freeze', 'fail-payment'] as const;
 
 export type Scene = (typeof SCENES)[number];
 
+/** What happens in the scenes, in their order. */
+const DEMO_EVENTS = [
+  ...['asked', 'answered'],
+  ...['stew-ordered', 'frozen', 'taken-over', 'thawed', 'refused', 'not-refused'],
+  ...['cake-ordered', 'compensating', 'quarantined', 'refunded'],
+] as const;
+
+export type DemoEvent = (typeof DEMO_EVENTS)[number];
+
 export const demo = closed(
   {
     workers: Type.Array(
@@ -72,6 +81,7 @@ export const demo = closed(
     story: Type.Array(
       closed({
         at: documented(instant, 'When it happened.'),
+        event: Type.Enum([...DEMO_EVENTS], { description: 'The event, for programs.' }),
         text: Type.String({ description: 'The event, for people.' }),
         execution: Type.Optional(documented(executionId, 'Execution that it is about.')),
       }),
@@ -87,6 +97,7 @@ export const demo = closed(
         story: [
           {
             at: '2026-11-17T09:30:00.000Z',
+            event: 'frozen',
             text: 'worker-1 is frozen in the middle of its work.',
             execution: '01890a5d-ac96-774b-bcce-b302099a8057',
           },
