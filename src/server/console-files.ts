@@ -93,14 +93,20 @@ export function addConsole(app: FastifyInstance, files: ConsoleFiles | undefined
   const config = { name: 'console' } as object;
   app.get('/', { config }, (_, reply) => reply.redirect('/console/'));
   app.get('/console', { config }, (_, reply) => reply.redirect('/console/'));
-  app.get('/console/*', { config }, (request, reply) => {
-    if (files === undefined) throw notBuilt();
-    const { '*': path = '' } = request.params as { readonly '*'?: string };
-    const found = files.files.get(path);
-    if (found === undefined && path.startsWith('assets/')) {
-      throw new ProblemReply('not-found', 'The console has no such file. Load the page again.');
-    }
-    return sendFile(request, reply, found ?? files.page);
+  app.route({
+    // Monitors and link previews send HEAD.
+    method: ['GET', 'HEAD'],
+    url: '/console/*',
+    config,
+    handler: (request, reply) => {
+      if (files === undefined) throw notBuilt();
+      const { '*': path = '' } = request.params as { readonly '*'?: string };
+      const found = files.files.get(path);
+      if (found === undefined && path.startsWith('assets/')) {
+        throw new ProblemReply('not-found', 'The console has no such file. Load the page again.');
+      }
+      return sendFile(request, reply, found ?? files.page);
+    },
   });
 }
 

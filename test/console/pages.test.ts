@@ -69,6 +69,16 @@ describe('the files of the console', () => {
     assert.equal(again.status, 304);
   });
 
+  test('monitors can ask with HEAD', async () => {
+    await using coordinator = await TestCoordinator.onMemory();
+    const [asset = ''] = assetsIn(await pageOf(coordinator.url));
+    for (const path of ['/console/', '/console/executions', asset]) {
+      const response = await fetch(`${coordinator.url}${path}`, { method: 'HEAD' });
+      assert.equal(response.status, 200, path);
+      assert.equal(await response.text(), '');
+    }
+  });
+
   test('a missing file is a problem response, not the page', async () => {
     await using coordinator = await TestCoordinator.onMemory();
     for (const path of ['/console/assets/none.js', '/console/../package.json', '/consoles']) {
