@@ -1,6 +1,14 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vite';
 
+/** What the answer page and the console use. */
+const CALLS =
+  /src\/(api\/(call|contact)|model\/(answer-fields|summary|words)|protocol\/messages\/request)\.ts$/;
+
+/** What every page of the console uses. */
+const SHARED =
+  /node_modules\/(react|react-dom|scheduler|@tanstack\/(react-query|query-core))\/|src\/(api\/(live|overview|reads)|router|page-spec|parts\/(choice|dialog|icon|marks|notes|now|share-bar|stale|table|toast)|model\/statuses)\.tsx?$/;
+
 // biome-ignore lint/style/noDefaultExport: Vite loads its configuration by its default export
 export default defineConfig({
   root: import.meta.dirname,
@@ -12,6 +20,17 @@ export default defineConfig({
     outDir: join(import.meta.dirname, '../.cache/console'),
     emptyOutDir: true,
     reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        // One file compresses better than many small ones. The answer page needs none of it.
+        codeSplitting: {
+          groups: [
+            { name: 'calls', test: CALLS, priority: 1 },
+            { name: 'shared', test: SHARED },
+          ],
+        },
+      },
+    },
   },
   oxc: { jsx: { runtime: 'automatic' } },
   // Hides warnings about 'use client' directives in packages, which have no effect here.

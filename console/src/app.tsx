@@ -1,25 +1,41 @@
 // The frame around every page: sign-in, navigation, the demo tour and the page itself.
 
-import { type ReactNode, useEffect, useLayoutEffect, useRef } from 'react';
+import {
+  lazy,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
-import { StaleProvider, useStale } from './api/contact.ts';
+
 import { useLive } from './api/live.ts';
 import { useCaller } from './api/reads.ts';
-import { Guide } from './guide.tsx';
+import { type Opened, useKeys } from './keys.ts';
 import { Nav } from './nav.tsx';
 import { isAllowed, type PageSpec, READERS } from './page-spec.ts';
-import { AnswerPage } from './pages/answer.tsx';
-import { SignIn } from './pages/sign-in.tsx';
 import { PAGES } from './pages.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { Empty, PageHead, ProblemNote } from './parts/notes.tsx';
+import { StaleProvider, useStale } from './parts/stale.ts';
+import { Toasts } from './parts/toast.tsx';
 import { Link, useLocation } from './router.tsx';
 import { StaleBanner, Topbar } from './topbar.tsx';
 
+// Parts that most visits do not need are loaded on demand.
+const Guide = lazy(async () => ({ default: (await import('./guide/guide.tsx')).Guide }));
+const KeyHelp = lazy(async () => ({ default: (await import('./key-help.tsx')).KeyHelp }));
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
+const SignIn = lazy(async () => ({ default: (await import('./pages/sign-in.tsx')).SignIn }));
+
 export function App(): ReactNode {
-  const { path } = useLocation();
-  const link = /^\/answer\/(.+)$/.exec(path)?.[1];
-  return link === undefined ? <Console /> : <AnswerPage link={link} />;
+  return (
+    <Suspense fallback={null}>
+      <Console />
+    </Suspense>
+  );
 }
 
 function Console(): ReactNode {
@@ -56,6 +72,9 @@ function Frame({ caller }: { readonly caller: CallerMessage }): ReactNode {
   const mayRead = READERS.some((role) => caller.roles.includes(role));
   useLive(mayRead);
   const isStale = useStale();
+  const [opened, setOpened] = useState<Opened>();
+  useKeys(setOpened);
+  const close = (): void => setOpened(undefined);
   const { path } = useLocation();
   const found = PAGES.map((page) => ({ page, match: page.path.exec(path) })).find(
     ({ match }) => match !== null,
@@ -78,20 +97,27 @@ function Frame({ caller }: { readonly caller: CallerMessage }): ReactNode {
         Skip to main content
       </a>
       <Nav path={path} caller={caller} />
-      <Topbar />
+      <Topbar onSearch={() => setOpened('palette')} />
       <main id="main" ref={main} tabIndex={-1}>
         <StaleBanner />
-        {caller.roles.includes('operate') ? <Guide /> : null}
+        {caller.hasDemo && caller.roles.includes('operate') ? <Guide path={path} /> : null}
         <ErrorBoundary key={path} title={title}>
-          {found === undefined ? (
-            <Missing />
-          ) : isAllowed(found.page, caller.roles) ? (
-            found.page.show(found.match?.[1] ?? '')
-          ) : (
-            <NotAllowed page={found.page} caller={caller} />
-          )}
+          <Suspense fallback={<PageHead title={title} about=" " />}>
+            {found === undefined ? (
+              <Missing />
+            ) : isAllowed(found.page, caller.roles) ? (
+              found.page.show(found.match?.[1] ?? '')
+            ) : (
+              <NotAllowed page={found.page} caller={caller} />
+            )}
+          </Suspense>
         </ErrorBoundary>
       </main>
+      <Suspense fallback={null}>
+        {opened === 'palette' ? <Palette caller={caller} onClose={close} /> : null}
+        {opened === 'help' ? <KeyHelp onClose={close} /> : null}
+      </Suspense>
+      <Toasts />
     </div>
   );
 }

@@ -5,9 +5,13 @@ import { type ReactNode, useState } from 'react';
 import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
 import { requestTo } from '../../src/protocol/messages/request.ts';
 import { chooseProject, chosenProject } from './api/call.ts';
+import { useOverview } from './api/overview.ts';
 import { useMay, useOperation, useRead } from './api/reads.ts';
-import { isAllowed, type PageSpec } from './page-spec.ts';
+import type { Counted } from './model/attention.ts';
+import { countText } from './model/words.ts';
+import { isAllowed, type PageSpec, READERS } from './page-spec.ts';
 import { PAGES } from './pages.tsx';
+import { Icon } from './parts/icon.tsx';
 import { Link } from './router.tsx';
 import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
 
@@ -15,6 +19,7 @@ const GROUPS = [
   ['work', 'Work'],
   ['repair', 'Repair'],
   ['operate', 'Operate'],
+  ['settings', 'Settings'],
 ] as const;
 
 export function Nav({
@@ -25,11 +30,29 @@ export function Nav({
   readonly caller: CallerMessage;
 }): ReactNode {
   const pages = PAGES.filter((page) => isAllowed(page, caller.roles));
+  const counts = useCounts(caller);
+  const [isOpen, setOpen] = useState(false);
+  const [shown, setShown] = useState(path);
+  // Narrow windows show the pages only on demand, and a chosen page closes them.
+  if (shown !== path) {
+    setShown(path);
+    setOpen(false);
+  }
   return (
-    <nav className="nav" aria-label="Pages">
-      <Link to="/" className="brand">
-        <Mark /> holdfast
-      </Link>
+    <nav className={isOpen ? 'nav nav-open' : 'nav'} aria-label="Pages">
+      <div className="nav-top">
+        <Link to="/" className="brand">
+          <Mark /> holdfast
+        </Link>
+        <button
+          type="button"
+          className="nav-menu"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        >
+          <Icon name="menu" /> Menu
+        </button>
+      </div>
       <div className="nav-pages">
         {GROUPS.map(([group, heading]) => (
           <NavGroup
@@ -37,38 +60,94 @@ export function Nav({
             heading={heading}
             pages={pages.filter((page) => page.group === group)}
             path={path}
+            counts={counts}
           />
         ))}
       </div>
       <div className="nav-foot">
         <Who caller={caller} />
         <ThemeChoice />
+        <p className="about">Times in {ZONE}</p>
       </div>
     </nav>
   );
 }
 
+const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 interface NavGroupProps {
   readonly heading: string;
   readonly pages: readonly PageSpec[];
   readonly path: string;
+  readonly counts: Counts;
 }
 
-function NavGroup({ heading, pages, path }: NavGroupProps): ReactNode {
+interface NavCount {
+  readonly text: string;
+  readonly severity: 'bad' | 'warn' | 'plain';
+  readonly about: string;
+}
+
+type Counts = Readonly<Record<string, NavCount | undefined>>;
+
+/** What waits for a person on a page, by its path. */
+function useCounts({ roles }: CallerMessage): Counts {
+  const isReader = READERS.some((role) => roles.includes(role));
+  const { data } = useOverview(isReader);
+  if (data === undefined) return {};
+  const { questions, deadLetters, workers } = data;
+  const text = ({ count, capped }: Counted): string => `${countText(count)}${capped ? '+' : ''}`;
+  const isWell = workers.stuck + workers.refused === 0;
+  return {
+    '/inbox':
+      questions.open.count === 0
+        ? undefined
+        : {
+            ...{ text: text(questions.open), severity: 'warn', about: 'open requests' },
+          },
+    '/dead-letters':
+      deadLetters.count === 0
+        ? undefined
+        : { text: text(deadLetters), severity: 'bad', about: 'open dead letters' },
+    '/workers': {
+      ...{ text: countText(workers.ready), severity: isWell ? 'plain' : 'bad' },
+      about: 'workers ready',
+    },
+  };
+}
+
+function NavGroup({ heading, pages, path, counts }: NavGroupProps): ReactNode {
   if (pages.length === 0) return null;
   return (
     <div className="nav-group">
       <p className="nav-heading">{heading}</p>
       <ul aria-label={heading}>
-        {pages.map(({ title, nav = '/' }) => (
-          <li key={nav}>
-            <Link to={nav} aria-current={isAt(path, nav) ? 'page' : undefined}>
-              {title}
-            </Link>
-          </li>
-        ))}
+        {pages.map(({ title, icon, nav }) =>
+          nav === undefined ? null : (
+            <li key={nav}>
+              <Link to={nav} aria-current={isAt(path, nav) ? 'page' : undefined}>
+                {icon === undefined ? null : <Icon name={icon} />}
+                <span className="nav-title">{title}</span>
+                <CountBadge count={counts[nav]} />
+              </Link>
+            </li>
+          ),
+        )}
       </ul>
     </div>
+  );
+}
+
+function CountBadge({ count }: { readonly count: NavCount | undefined }): ReactNode {
+  if (count === undefined) return null;
+  return (
+    <span
+      className={`nav-count nav-count-${count.severity}`}
+      title={`${count.text} ${count.about}`}
+    >
+      {count.text}
+      <span className="hidden"> {count.about}</span>
+    </span>
   );
 }
 

@@ -1,67 +1,51 @@
 // All pages, in the order of the navigation.
 
 import { OPERATE_PAGES } from './operate-pages.tsx';
-import { type PageSpec, READERS } from './page-spec.ts';
-import { DeadLettersPage } from './pages/dead-letters.tsx';
-import { ExecutionPage } from './pages/execution.tsx';
-import { ExecutionsPage } from './pages/executions.tsx';
-import { InboxPage } from './pages/inbox.tsx';
-import { JobPage } from './pages/job.tsx';
-import { OverviewPage } from './pages/overview.tsx';
-import { QuarantinePage } from './pages/quarantine.tsx';
+import { lazyPage, lazyPageOf, type PageSpec, READERS } from './page-spec.ts';
 
 export const PAGES: readonly PageSpec[] = [
   {
     path: /^\/$/,
-    title: 'Overview',
-    nav: '/',
-    group: 'work',
-    allows: READERS,
-    show: () => <OverviewPage />,
+    ...{ title: 'Overview', nav: '/', icon: 'overview', group: 'work', allows: READERS },
+    show: lazyPage(() => import('./pages/overview.tsx'), 'OverviewPage'),
   },
   {
     path: /^\/executions$/,
-    title: 'Executions',
-    nav: '/executions',
-    group: 'work',
+    ...{ title: 'Executions', nav: '/executions', icon: 'executions', group: 'work' },
     allows: READERS,
-    show: () => <ExecutionsPage />,
+    show: lazyPage(() => import('./pages/executions.tsx'), 'ExecutionsPage'),
   },
   {
     path: /^\/executions\/([0-9a-f-]{36})$/,
-    title: 'Execution',
-    allows: READERS,
-    show: (id) => <ExecutionPage key={id} id={id} />,
+    ...{ title: 'Execution', allows: READERS },
+    show: lazyPageOf(() => import('./pages/execution.tsx'), 'ExecutionPage', 'id'),
   },
   {
     path: /^\/inbox$/,
-    title: 'Inbox',
-    nav: '/inbox',
-    group: 'work',
-    allows: READERS,
-    show: () => <InboxPage />,
+    ...{ title: 'Inbox', nav: '/inbox', icon: 'inbox', group: 'work', allows: READERS },
+    show: lazyPage(() => import('./pages/inbox.tsx'), 'InboxPage'),
   },
   {
     path: /^\/dead-letters$/,
-    title: 'Dead letters',
-    nav: '/dead-letters',
-    group: 'repair',
+    ...{ title: 'Dead letters', nav: '/dead-letters', icon: 'dead-letters', group: 'repair' },
     allows: READERS,
-    show: () => <DeadLettersPage />,
+    show: lazyPage(() => import('./pages/dead-letters.tsx'), 'DeadLettersPage'),
   },
   {
     path: /^\/quarantine$/,
-    title: 'Quarantine',
-    nav: '/quarantine',
-    group: 'repair',
+    ...{ title: 'Quarantine', nav: '/quarantine', icon: 'quarantine', group: 'repair' },
     allows: READERS,
-    show: () => <QuarantinePage />,
+    show: lazyPage(() => import('./pages/quarantine.tsx'), 'QuarantinePage'),
+  },
+  {
+    path: /^\/jobs$/,
+    ...{ title: 'Jobs', nav: '/jobs', icon: 'jobs', group: 'repair', allows: ['operate'] },
+    show: lazyPage(() => import('./pages/jobs.tsx'), 'JobsPage'),
   },
   {
     path: /^\/jobs\/([0-9a-f-]{36})$/,
-    title: 'Job',
-    allows: ['operate'],
-    show: (id) => <JobPage key={id} id={id} />,
+    ...{ title: 'Job', allows: ['operate'] },
+    show: lazyPageOf(() => import('./pages/job.tsx'), 'JobPage', 'id'),
   },
   ...OPERATE_PAGES,
 ];

@@ -1,13 +1,20 @@
 // The line above every page: search, and whether the figures below are current.
 
 import type { ReactNode } from 'react';
-import { type Contact, useContact } from './api/contact.ts';
+import type { Contact } from './api/contact.ts';
 import { durationText } from './model/words.ts';
+import { Icon } from './parts/icon.tsx';
 import { clockText } from './parts/marks.tsx';
+import { useContact } from './parts/stale.ts';
 
-export function Topbar(): ReactNode {
+export function Topbar({ onSearch }: { readonly onSearch: () => void }): ReactNode {
   return (
     <header className="topbar">
+      <button type="button" className="search-open" onClick={onSearch}>
+        <Icon name="search" />
+        <span className="search-text">Search by ID, key, tag or attribute</span>
+        <kbd>⌘K</kbd>
+      </button>
       <Liveness />
     </header>
   );

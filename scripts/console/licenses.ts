@@ -5,7 +5,7 @@ const ROOT = join(import.meta.dirname, '../..');
 
 /** Packages in the built console. Their licenses must accompany it. */
 const CONSOLE: readonly string[] = [
-  ...['react', 'react-dom', 'scheduler', 'uplot'],
+  ...['react', 'react-dom', 'scheduler'],
   ...['@tanstack/react-query', '@tanstack/query-core'],
   ...['@tanstack/react-virtual', '@tanstack/virtual-core'],
   ...['@fontsource-variable/geist', '@fontsource-variable/geist-mono'],

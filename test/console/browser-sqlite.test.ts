@@ -1,4 +1,6 @@
 import { sample } from '../services/tier.ts';
+import { AUDIT_CASES } from './browser/audit-operations.ts';
+import { INBOX_CASES } from './browser/inbox-operations.ts';
 import { OPERATION_CASES } from './browser/operations.ts';
 import { PAGE_CASES } from './browser/pages.ts';
 import { registerBrowser } from './browser/register.ts';
@@ -7,6 +9,6 @@ import { WATERFALL_CASES } from './browser/waterfall-operations.ts';
 const operations = sample('operations in the console', OPERATION_CASES, 6);
 registerBrowser(
   'sqlite',
-  [...PAGE_CASES, ...WATERFALL_CASES, ...operations],
+  [...PAGE_CASES, ...WATERFALL_CASES, ...AUDIT_CASES, ...INBOX_CASES, ...operations],
   async () => undefined,
 );

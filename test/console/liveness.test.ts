@@ -14,7 +14,7 @@ import { ConsoleDriver } from './browser/console-driver.ts';
 const PAGES = [
   ['/', 'Overview'],
   ['/executions', 'Executions'],
-  ['/workers', 'Leases and workers'],
+  ['/workers', 'Workers'],
   ['/inbox', 'Inbox'],
 ] as const;
 

@@ -3,8 +3,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fieldsOf, readAnswer } from '../../console/src/model/answer-fields.ts';
+import { concernsOf } from '../../console/src/model/attention.ts';
+import { logAxis, valueAxis } from '../../console/src/model/axes.ts';
+import { causesOf } from '../../console/src/model/causes.ts';
 import type { Event } from '../../console/src/model/events.ts';
-import { pulseOf } from '../../console/src/model/pulse.ts';
+import { CELL_MS, Heartbeats } from '../../console/src/model/heartbeats.ts';
 import { reportBlocks } from '../../console/src/model/report.ts';
 import {
   compressedScale,
@@ -13,6 +16,7 @@ import {
   linearScale,
 } from '../../console/src/model/scale.ts';
 import { readSearch, writeSearch } from '../../console/src/model/search-text.ts';
+import { summaryOf } from '../../console/src/model/summary.ts';
 import { tradeOffOf } from '../../console/src/model/trade-off.ts';
 import { type Row, rangeOf, waterfallOf } from '../../console/src/model/waterfall.ts';
 import { actionText, callText, durationText, shownFence } from '../../console/src/model/words.ts';
@@ -83,13 +87,14 @@ describe('the waterfall', () => {
 
   test('parallel steps start together, also in a history without start times', () => {
     const keys = ['a', 'b', 'c'].map((name) => `step:${name}#1`);
+    const began = { startedAt: Date.parse(at(930)), tookMs: 20 };
     const events = happened(
       [0, 'submitted'],
       [5, 'claimed', { fence: FENCE + 1, body: { owner: 'one', previous: 'none' } }],
       [100, 'step-completed', { name: 'a', body: { key: keys[0], with: keys.slice(1) } }],
       [400, 'step-completed', { name: 'b', body: { key: keys[1] } }],
       [900, 'step-completed', { name: 'c', body: { key: keys[2] } }],
-      [950, 'step-completed', { name: 'd', body: { key: 'step:d#1', tookMs: 20 } }],
+      [950, 'step-completed', { name: 'd', body: { key: 'step:d#1', ...began } }],
       [960, 'completed'],
     );
     const { rows } = waterfallOf(events);
@@ -289,20 +294,84 @@ test('the trade-off is one curve within the limits, one outside, and two points'
   });
 });
 
-test('the pulse counts submitted and ended executions, and their durations', () => {
-  const now = Date.parse(at(60_000));
-  const seen = [
-    { status: 'completed', lane: 'batch', submittedAt: at(1_000), endedAt: at(2_500) },
-    { status: 'waiting', lane: 'batch', submittedAt: at(59_000) },
-  ];
-  const { times, submitted, ended, p50 } = pulseOf(seen, now);
-  const sum = (counts: readonly number[]): number => counts.reduce((all, each) => all + each, 0);
-  assert.deepEqual([sum(submitted), sum(ended)], [2, 1]);
+test('dead letters of one loop are one cause; other steps stay apart', () => {
+  const group = (code: string, step: string | undefined, count: number) => ({
+    ...{ pipeline: 'etl', code, count, at: at(count) },
+    ...(step === undefined ? {} : { step }),
+  });
+  const causes = causesOf([
+    group('TypeError', 'step:row-5#1', 1),
+    group('TypeError', 'step:row-6#1', 2),
+    group('TypeError', 'step:row-17#1', 4),
+    group('timeout', 'step:load#1', 3),
+    group('timeout', 'undo:step:load#1', 1),
+  ]);
   assert.deepEqual(
-    p50.filter((each) => each !== null),
-    [1_500],
+    causes.map(({ code, step, steps, count, isUndo }) => [code, step, steps, count, isUndo]),
+    [
+      ['TypeError', undefined, 3, 7, false],
+      ['timeout', 'step:load#1', 1, 3, false],
+      ['timeout', 'undo:step:load#1', 1, 1, true],
+    ],
   );
-  assert.equal(times.length, submitted.length);
+});
+
+test('attention lists pipelines without workers, dead letters, workers and overdue requests', () => {
+  const none = { count: 0, capped: false };
+  const ready = { count: 3, capped: false };
+  const figures = { statuses: {}, ready, oldestReadyAt: at(0) };
+  const concerns = concernsOf({
+    at: at(30_000),
+    pipelines: [
+      { pipeline: 'served', workers: 2, ...figures },
+      { pipeline: 'alone', workers: 0, ...figures },
+      { pipeline: 'quiet', workers: 0, statuses: {}, ready: none },
+    ],
+    deadLetters: { count: 10_000, capped: true, causes: [] },
+    questions: { open: { count: 4, capped: false }, overdue: { count: 1, capped: false } },
+    workers: { ready: 1, draining: 0, stuck: 1, refused: 0, running: 0, room: 1 },
+  });
+  assert.deepEqual(
+    concerns.map(({ severity, title }) => [severity, title]),
+    [
+      ['bad', 'No worker serves alone'],
+      ['bad', '10,000+ dead letters, 0 causes'],
+      ['bad', '1 worker stuck'],
+      ['warn', '1 request overdue'],
+    ],
+  );
+});
+
+test('heartbeats are remembered by cell, and the worst reading of a cell wins', () => {
+  const seen = new Heartbeats();
+  const session = { id: 's1', owner: 'one', state: 'alive', ttlMs: 15_000, graceMs: 3_000 };
+  const now = 1_000 * CELL_MS;
+  seen.note([{ ...session, slackMs: 11_000 }], now - CELL_MS);
+  seen.note([{ ...session, slackMs: 2_000 }], now);
+  seen.note([{ ...session, slackMs: 11_000 }], now + 1);
+  const [row] = seen.rows(now);
+  assert.deepEqual(row?.cells.slice(-3), ['unknown', 'ok', 'late']);
+  assert.deepEqual(seen.rows(now + 100 * CELL_MS), []);
+});
+
+test('the axis of values ends at a round number above the largest', () => {
+  const { marks, place } = valueAxis(283, String);
+  assert.deepEqual(
+    marks.map(({ label }) => label),
+    ['0', '100', '200', '300'],
+  );
+  assert.equal(place(150), 0.5);
+  assert.equal(logAxis([0.01, 1_000], String).place(0.01), 0);
+});
+
+test('a request is summed up by its plain fields', () => {
+  const request = { amount: 120, who: 'ann', items: [1, 2], more: { deep: true }, none: null };
+  assert.deepEqual(summaryOf(request), [
+    ['Amount', '120'],
+    ['Who', 'ann'],
+    ['Items', '2 items'],
+  ]);
+  assert.deepEqual(summaryOf('yes?'), [['Request', 'yes?']]);
 });
 
 test('a duration never shows sixty seconds, minutes or hours of a unit', () => {

@@ -35,7 +35,8 @@ export interface Body {
   readonly ms?: number;
   readonly until?: number;
   readonly retryInMs?: number;
-  /** How long the attempt ran. Absent in histories of earlier versions. */
+  /** When the attempt began and how long it ran. Absent in histories of earlier versions. */
+  readonly startedAt?: number;
   readonly tookMs?: number;
   readonly saga?: boolean;
   /** Other calls that were under way. */

@@ -194,13 +194,15 @@ function stepped(builder: Builder, event: Event, body: Body): void {
   const isUndo = key.startsWith('undo:');
   const row = builder.row(key, isUndo ? 'undo' : 'step', event.name ?? key);
   const isDone = event.kind === 'step-completed';
-  const toMs = timeOf(event);
+  const writtenMs = timeOf(event);
   const previous = row.spans.at(-1);
   const afterBackoff = previous?.spent === 'backoff' ? (previous.toMs ?? 0) : 0;
-  const fromMs =
-    tookMs === undefined
-      ? Math.min(toMs, Math.max(afterBackoff, builder.startOf(key)))
-      : toMs - tookMs;
+  const fromMs = Math.min(
+    writtenMs,
+    body.startedAt ?? Math.max(afterBackoff, builder.startOf(key)),
+  );
+  // A result may be written some time after the step returned.
+  const toMs = tookMs === undefined ? writtenMs : Math.min(writtenMs, fromMs + tookMs);
   if (previous?.spent === 'backoff')
     row.spans[row.spans.length - 1] = { ...previous, toMs: fromMs };
   const subject = `${isUndo ? 'Compensation of ' : ''}${event.name ?? key}`;
@@ -216,7 +218,7 @@ function stepped(builder: Builder, event: Event, body: Body): void {
   if (isDone) delete row.failure;
   else row.failure = failure?.message ?? 'failed';
   if (retryInMs !== undefined) {
-    const backoff = { fromMs: toMs, toMs: toMs + retryInMs, seq: event.seq };
+    const backoff = { fromMs: toMs, toMs: writtenMs + retryInMs, seq: event.seq };
     row.spans.push({ ...backoff, spent: 'backoff', label: `Waits before attempt ${attempt + 1}` });
   }
   if (body.saga === true) builder.undoable.push({ key, name: event.name ?? key });

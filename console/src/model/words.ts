@@ -81,9 +81,3 @@ export function callText(key: string): string {
 export function actorText(actor: string): string {
   return actor === 'anybody' || actor === 'unknown' ? 'anonymous' : actor;
 }
-
-/** The value at a part of a sorted list. */
-export function quantile(sorted: readonly number[], part: number): number | undefined {
-  if (sorted.length === 0) return undefined;
-  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
-}

@@ -9,10 +9,12 @@ import type {
 } from '../../../src/protocol/messages/advice.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { call, pathOf, type Refused, withTyped } from '../api/call.ts';
+import { logAxis } from '../model/axes.ts';
 import { LOSSES_MIN, type Recommended, tradeOffOf } from '../model/trade-off.ts';
 import { countText, durationText, plural } from '../model/words.ts';
-import { Shown } from '../parts/notes.tsx';
-import { Plot } from '../parts/plot.tsx';
+import { Chart } from '../parts/chart.tsx';
+import { PageHead, Shown } from '../parts/notes.tsx';
+import { Link } from '../router.tsx';
 
 type Name = keyof AssumptionsMessage;
 
@@ -35,7 +37,19 @@ const PRESETS: readonly (readonly [preset: string, label: string])[] = [
 
 type Typed = Readonly<Partial<Record<Name, string>>>;
 
-export function AdvicePanel(): ReactNode {
+export function AdvicePage(): ReactNode {
+  return (
+    <>
+      <p className="crumb">
+        <Link to="/leases">Leases</Link> / TTL advisor
+      </p>
+      <PageHead title="TTL advisor" about="Takeover time against false takeovers" />
+      <AdvicePanel />
+    </>
+  );
+}
+
+function AdvicePanel(): ReactNode {
   const [preset, setPreset] = useState<string>('batch');
   const [typed, setTyped] = useState<Typed>({});
   const request = withTyped(requestTo('GET /v1/advice'), { preset, ...typed });
@@ -49,7 +63,7 @@ export function AdvicePanel(): ReactNode {
   return (
     <section className="card" aria-label="TTL advisor">
       <header className="section-head">
-        <h2>TTL advisor</h2>
+        <h2>Recommendation</h2>
         <p className="about">{sourceOf(read.data)}</p>
       </header>
       <Shown of={read}>
@@ -155,26 +169,13 @@ interface RecommendationProps {
 }
 
 function Recommendation({ advice, now }: RecommendationProps): ReactNode {
-  const curves = useMemo(() => tradeOffOf(advice), [advice]);
   const isKept = advice.verdict === 'keep';
   const verdict = isKept
     ? `Keep TTL ${durationText(advice.ttlMs)}`
     : `Recommended: TTL ${durationText(advice.ttlMs)}, grace ${durationText(advice.graceMs)}`;
   return (
     <div className="advised">
-      <Plot
-        title="False takeovers vs. takeover time"
-        times={curves.across}
-        across={{ label: 'Takeover p50', format: secondsText }}
-        format={lossesText}
-        summary={`each point is one TTL; current ${pointText(advice.current)}, recommended ${pointText(advice.predicted)}`}
-        curves={[
-          { label: 'within limits', colour: '--completed', values: curves.kept },
-          { label: 'violates a limit', colour: '--edge', values: curves.broken },
-          { label: 'current', colour: '--rope', values: curves.now, isMark: true },
-          { label: 'recommended', colour: '--accent', values: curves.advised, isMark: true },
-        ]}
-      />
+      <TradeOff advice={advice} />
       <div className="advised-words">
         <p role="status">
           <strong>{verdict}.</strong>
@@ -183,6 +184,31 @@ function Recommendation({ advice, now }: RecommendationProps): ReactNode {
         <Reasons reasons={advice.reasons} />
       </div>
     </div>
+  );
+}
+
+function TradeOff({ advice }: { readonly advice: Recommended }): ReactNode {
+  const curves = useMemo(() => tradeOffOf(advice), [advice]);
+  const losses = [curves.kept, curves.broken, curves.now, curves.advised].flatMap((values) =>
+    values.filter((each) => each !== null),
+  );
+  const x = logAxis(curves.across, secondsText);
+  return (
+    <Chart
+      title="False takeovers vs. takeover p50"
+      places={curves.across.map(x.place)}
+      x={x}
+      y={logAxis(losses, lossesText)}
+      format={lossesText}
+      headingOf={(index) => `Takeover p50 ${durationText(curves.across[index] ?? 0)}`}
+      summary={`each point is one TTL; current ${pointText(advice.current)}, recommended ${pointText(advice.predicted)}`}
+      series={[
+        { label: 'within limits', colour: '--completed', values: curves.kept, kind: 'line' },
+        { label: 'violates a limit', colour: '--edge', values: curves.broken, kind: 'line' },
+        { label: 'current', colour: '--rope', values: curves.now, kind: 'point' },
+        { label: 'recommended', colour: '--accent', values: curves.advised, kind: 'point' },
+      ]}
+    />
   );
 }
 

@@ -7,9 +7,10 @@ import { withTyped } from '../api/call.ts';
 import { itemsOf, useCaller, usePages } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { countedText, durationText, shortId, statusText } from '../model/words.ts';
+import { LongTable } from '../parts/long-table.tsx';
 import { Status, Tags, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
-import { type Column, LongTable } from '../parts/table.tsx';
+import type { Column } from '../parts/table.tsx';
 import { go, goWith, Link, type PageLocation, useLocation } from '../router.tsx';
 import { RunButton } from './archive-run.tsx';
 

@@ -2,9 +2,10 @@
 
 import type { ReactNode } from 'react';
 import { durationText } from '../model/words.ts';
+import { LongTable } from '../parts/long-table.tsx';
 import { Status, Time } from '../parts/marks.tsx';
 import { Empty } from '../parts/notes.tsx';
-import { type Column, LongTable } from '../parts/table.tsx';
+import type { Column } from '../parts/table.tsx';
 
 /** An entry of `steps.json`. */
 export interface ArchivedStep {

@@ -5,10 +5,11 @@ import type { AuditMessage } from '../../../src/features/audit/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages } from '../api/reads.ts';
 import { actionText, actorText, shortId } from '../model/words.ts';
+import { LongTable } from '../parts/long-table.tsx';
 import { Time } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
-import { type Column, LongTable } from '../parts/table.tsx';
+import type { Column } from '../parts/table.tsx';
 import { goWith, Link, useLocation } from '../router.tsx';
 
 const COLUMNS: readonly Column<AuditMessage>[] = [

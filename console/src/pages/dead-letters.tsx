@@ -1,26 +1,23 @@
-// Dead letters by cause, and the jobs that re-drive them.
+// Dead letters by cause.
 
 import type { ReactNode } from 'react';
-import type {
-  DeadLetterGroups,
-  DeadLetterMessage,
-  JobMessage,
-} from '../../../src/features/repair/messages.ts';
+import type { DeadLetterMessage } from '../../../src/features/repair/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
-import { actionText, actorText, callText, countText, plural } from '../model/words.ts';
+import { type Cause, causesOf } from '../model/causes.ts';
+import { callText, countText, plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
+import { LongTable } from '../parts/long-table.tsx';
 import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
-import { type Column, LongTable, Table } from '../parts/table.tsx';
-import { goWith, Link, type PageLocation, useLocation } from '../router.tsx';
-
-type Group = DeadLetterGroups['items'][number];
+import { ShareBar } from '../parts/share-bar.tsx';
+import type { Column } from '../parts/table.tsx';
+import { goWith, type PageLocation, useLocation } from '../router.tsx';
 
 export function DeadLettersPage(): ReactNode {
   const location = useLocation();
   const groups = useRead(requestTo('GET /v1/dead-letters/groups', { open: true }));
-  const found = groups.data?.items ?? [];
+  const found = causesOf(groups.data?.items ?? []);
   const total = found.reduce((sum, { count }) => sum + count, 0);
   return (
     <>
@@ -59,15 +56,15 @@ function Groups({
   groups,
   location,
 }: {
-  readonly groups: readonly Group[];
+  readonly groups: readonly Cause[];
   readonly location: PageLocation;
 }): ReactNode {
   const { operate: mayOperate } = useMay();
   const most = Math.max(1, ...groups.map(({ count }) => count));
   return (
     <ul className="causes">
-      {groups.map((group) => {
-        const { pipeline, code, step, count, at } = group;
+      {groups.map((cause) => {
+        const { pipeline, code, step, steps, count, at, isUndo } = cause;
         return (
           <li key={`${pipeline}/${code}/${step ?? ''}`} className="card cause">
             <button
@@ -77,10 +74,14 @@ function Groups({
               onClick={() => goWith(location, { pipeline, code, step })}
             >
               <strong>{code}</strong> <span className="about">in</span>{' '}
-              {step === undefined ? 'pipeline code' : callText(step)}
+              {steps > 1
+                ? plural(steps, 'step')
+                : step === undefined
+                  ? 'pipeline code'
+                  : callText(step)}
             </button>
             <span>{pipeline}</span>
-            <meter min={0} max={most} value={count} aria-label={plural(count, 'dead letter')} />
+            <ShareBar part={count / most} severity="bad" label={plural(count, 'dead letter')} />
             <span className="number">{countText(count)}</span>
             <span className="about">
               last seen <Time at={at} />
@@ -89,8 +90,8 @@ function Groups({
               {mayOperate ? (
                 <BulkButton
                   action="redrive"
-                  {...(step?.startsWith('undo:') ? { mode: 'compensate' } : {})}
-                  label="Re-drive all…"
+                  {...(isUndo ? { mode: 'compensate' } : {})}
+                  label={isUndo ? 'Retry compensation…' : 'Re-drive all…'}
                   filter={{ pipeline, code, ...(step === undefined ? {} : { step }), open: true }}
                 />
               ) : null}
@@ -147,84 +148,42 @@ function Letters({ location }: { readonly location: PageLocation }): ReactNode {
   const items = itemsOf(pages);
   const isFiltered = Object.values(filter).some((each) => each !== undefined);
   return (
-    <>
-      <section aria-label="Dead letters">
-        <header className="section-head">
-          <h2>Dead letters{isFiltered ? `: ${filter['code'] ?? filter['pipeline']}` : ''}</h2>
-          <label className={isAll ? 'chip chip-on' : 'chip'}>
-            <input
-              type="checkbox"
-              checked={isAll}
-              onChange={() => goWith(location, { all: isAll ? undefined : 'true' })}
-            />
-            Include re-driven
-          </label>
-          {isFiltered ? (
-            <button
-              type="button"
-              className="quiet"
-              onClick={() =>
-                goWith(location, { pipeline: undefined, code: undefined, step: undefined })
-              }
-            >
-              Clear filter
-            </button>
-          ) : null}
-        </header>
-        <Shown
-          of={pages}
-          isEmpty={pages.data !== undefined && items.length === 0}
-          empty={<p className="about">No dead letters</p>}
-        >
-          <LongTable
-            label="Dead letters"
-            columns={COLUMNS}
-            items={items}
-            keyOf={({ execution }) => execution}
-            pages={pages}
+    <section aria-label="Dead letters">
+      <header className="section-head">
+        <h2>Dead letters{isFiltered ? `: ${filter['code'] ?? filter['pipeline']}` : ''}</h2>
+        <label className={isAll ? 'chip chip-on' : 'chip'}>
+          <input
+            type="checkbox"
+            checked={isAll}
+            onChange={() => goWith(location, { all: isAll ? undefined : 'true' })}
           />
-        </Shown>
-      </section>
-      {pages.isPending ? null : <Jobs />}
-    </>
-  );
-}
-
-const JOB_COLUMNS: readonly Column<JobMessage>[] = [
-  {
-    title: 'Job',
-    width: 'minmax(9rem, 1fr)',
-    cell: ({ id, action, dryRun }) => (
-      <Link to={`/jobs/${id}`}>
-        {actionText(action)}
-        {dryRun ? ' (preview)' : ''}
-      </Link>
-    ),
-  },
-  {
-    title: 'Status',
-    width: '9rem',
-    cell: ({ status, paused }) => <Status status={status} holds={paused ? ['paused'] : []} />,
-  },
-  { title: 'Items', width: '6rem', isNumber: true, cell: ({ seen }) => countText(seen) },
-  { title: 'Actor', width: 'minmax(7rem, 1fr)', cell: ({ actor }) => actorText(actor) },
-  {
-    title: 'Reason',
-    width: 'minmax(8rem, 2fr)',
-    cell: ({ reason }) => <span title={reason}>{reason}</span>,
-  },
-  { title: 'Started', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
-];
-
-function Jobs(): ReactNode {
-  const { operate: mayOperate } = useMay();
-  const jobs = useRead(requestTo('GET /v1/jobs', { limit: 20 }), { isEnabled: mayOperate });
-  const items = jobs.data?.items ?? [];
-  if (items.length === 0) return null;
-  return (
-    <section aria-label="Jobs">
-      <h2>Jobs</h2>
-      <Table label="Jobs" columns={JOB_COLUMNS} items={items} keyOf={({ id }) => id} />
+          Include re-driven
+        </label>
+        {isFiltered ? (
+          <button
+            type="button"
+            className="quiet"
+            onClick={() =>
+              goWith(location, { pipeline: undefined, code: undefined, step: undefined })
+            }
+          >
+            Clear filter
+          </button>
+        ) : null}
+      </header>
+      <Shown
+        of={pages}
+        isEmpty={pages.data !== undefined && items.length === 0}
+        empty={<p className="about">No dead letters</p>}
+      >
+        <LongTable
+          label="Dead letters"
+          columns={COLUMNS}
+          items={items}
+          keyOf={({ execution }) => execution}
+          pages={pages}
+        />
+      </Shown>
     </section>
   );
 }

@@ -10,6 +10,7 @@ import { ExecutionLink } from '../parts/marks.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 import { go } from '../router.tsx';
 import { RepinButton } from './execution-repin.tsx';
+import { StartButton } from './start-dialog.tsx';
 
 export function ExecutionOperations({
   execution,
@@ -27,6 +28,13 @@ export function ExecutionOperations({
       {mayOperate && !isEnded ? <SignalButton id={execution.id} /> : null}
       {may.admin && !isEnded && execution.release !== undefined ? (
         <RepinButton execution={execution} />
+      ) : null}
+      {isEnded && execution.sealed !== true ? (
+        <StartButton
+          label="Start with edited input…"
+          pipeline={execution.pipeline}
+          input={execution.input}
+        />
       ) : null}
       {mayCancel && !isEnded ? <CancelButton id={execution.id} /> : null}
       {mayOperate && REDRIVABLE.has(execution.status) ? (
@@ -51,6 +59,9 @@ function HoldButton({ execution }: { readonly execution: ExecutionInFull }): Rea
         verb: isHeld ? 'Resume execution' : 'Pause execution',
         operation: (reason) =>
           requestTo(`POST /v1/executions/:id/${verb}`, { id, ...reasoned(reason) }),
+        done: isHeld ? 'Execution resumed' : 'Execution paused',
+        // A resume cannot be undone: a worker may have continued at once.
+        ...(isHeld ? {} : { undo: requestTo('POST /v1/executions/:id/resume', { id }) }),
       }}
     />
   );

@@ -12,9 +12,10 @@ import { itemsOf, useRead } from '../api/reads.ts';
 import { bodyOf } from '../model/events.ts';
 import { actionText, actorText, countedText } from '../model/words.ts';
 import { JsonView } from '../parts/json.tsx';
+import { LongTable } from '../parts/long-table.tsx';
 import { ExecutionLink, Fence, MsTime, Status, Time } from '../parts/marks.tsx';
 import { Empty, Shown } from '../parts/notes.tsx';
-import { type Column, LongTable } from '../parts/table.tsx';
+import type { Column } from '../parts/table.tsx';
 
 export function Values({
   execution,

@@ -1,5 +1,6 @@
 // The waterfall: owners, refused writes, steps and waits, then compensations, on one axis of time.
 
+import '../look/waterfall.css';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import type { RefusedWriteMessage } from '../../../src/features/audit/messages.ts';

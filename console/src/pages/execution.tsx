@@ -10,10 +10,10 @@ import type {
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type FullHistory, useHistory } from '../api/history.ts';
 import { useMay, useRead } from '../api/reads.ts';
-import { ENDED } from '../model/statuses.ts';
+import { ENDED, severityOf } from '../model/statuses.ts';
 import { actorText, countText, durationText, shortId, statusText } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
-import { ExecutionLink, Fence, LinkedText, Status, Time } from '../parts/marks.tsx';
+import { ExecutionLink, Fence, LinkedText, Status, Time, Until } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown, StoreProblemNote } from '../parts/notes.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { goWith, Link, useLocation } from '../router.tsx';
@@ -70,7 +70,7 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
       <Shown of={read}>
         {execution === undefined ? null : (
           <>
-            <Why explained={explained.data} error={explained.error} />
+            <Why explained={explained.data} error={explained.error} status={execution.status} />
             <Facts execution={execution} />
             <Details execution={execution} history={history} />
           </>
@@ -100,18 +100,18 @@ function ArchivedNote({ id }: { readonly id: string }): ReactNode {
   );
 }
 
-function Why({
-  explained,
-  error,
-}: {
+interface WhyProps {
   readonly explained: Explained | undefined;
   readonly error: unknown;
-}): ReactNode {
+  readonly status: string;
+}
+
+function Why({ explained, error, status }: WhyProps): ReactNode {
   if (explained === undefined)
     return error === null ? <p className="why"> </p> : <ProblemNote error={error} />;
   return (
     <>
-      <p className={`why why-${explained.code}`} role="status">
+      <p className={`why why-${severityOf(status, explained.code)}`} role="status">
         <strong>
           <LinkedText text={explained.sentence} />
         </strong>{' '}
@@ -128,7 +128,12 @@ function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNod
   const redrivenBy = useRedriven(execution);
   const took = endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(submittedAt);
   const facts: readonly Fact[] = [
-    ['Submitted', <Time key="at" at={submittedAt} />],
+    [
+      'Submitted',
+      <span key="at">
+        <Time at={submittedAt} /> <Until at={submittedAt} />
+      </span>,
+    ],
     ...(submittedBy === undefined ? [] : [['Submitted by', actorText(submittedBy)] as const]),
     ...(took === undefined ? [] : [['Duration', durationText(took)] as const]),
     ...(fence === undefined ? [] : [['Fence', <Fence key="fence" fence={fence} />] as const]),

@@ -9,15 +9,21 @@ import { itemsOf, type Page, useMay, usePages } from '../api/reads.ts';
 import { OPEN } from '../model/statuses.ts';
 import { countedText, durationText } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
-import { ExecutionLink, Fence, Status, Tags, Time } from '../parts/marks.tsx';
+import { LongTable } from '../parts/long-table.tsx';
+import { ExecutionLink, Status, Tags, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { useNow } from '../parts/now.ts';
-import { type Column, LongTable } from '../parts/table.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Link, type PageLocation, useLocation } from '../router.tsx';
 import { Filters } from './execution-filters.tsx';
+import { StartButton } from './start-dialog.tsx';
 
 const COLUMNS: readonly Column<ExecutionMessage>[] = [
-  { title: 'Execution', width: '10.5rem', cell: ({ id }) => <ExecutionLink id={id} /> },
+  {
+    title: 'Key or ID',
+    width: 'minmax(10.5rem, 1.2fr)',
+    cell: ({ id, key }) => <ExecutionLink id={id} text={key} />,
+  },
   {
     title: 'Pipeline',
     width: 'minmax(8rem, 1.2fr)',
@@ -25,7 +31,7 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
   },
   {
     title: 'Status',
-    width: 'minmax(12rem, 1.6fr)',
+    width: 'minmax(12rem, 2.2fr)',
     cell: ({ status, holds, compensating, failure }) => (
       <>
         <Status
@@ -34,7 +40,7 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
         />
         {failure === undefined ? null : (
           <span className="failed-at" title={locatedMessage(failure)}>
-            {failure.location?.split(/[/\\]/).at(-1) ?? failure.code}
+            {failure.message}
           </span>
         )}
       </>
@@ -42,12 +48,6 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
   },
   { title: 'Submitted', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
   { title: 'Duration', width: '5.5rem', isNumber: true, cell: (each) => <Duration {...each} /> },
-  {
-    title: 'Fence',
-    width: '6rem',
-    cell: ({ fence }) => (fence === undefined ? '' : <Fence fence={fence} />),
-  },
-  { title: 'Key', width: 'minmax(6rem, 1fr)', cell: ({ key }) => <span title={key}>{key}</span> },
   { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => <Tags tags={tags} /> },
 ];
 
@@ -83,6 +83,7 @@ export function ExecutionsPage(): ReactNode {
         }
       >
         <BulkOfList location={location} />
+        <StartButton label="Start execution…" />
       </PageHead>
       <Filters location={location} />
       <Shown

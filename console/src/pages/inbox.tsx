@@ -4,11 +4,13 @@ import { type ReactNode, useState } from 'react';
 import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
+import { byDue } from '../model/inbox.ts';
 import { actorText, countedText } from '../model/words.ts';
-import { ExecutionLink, Until } from '../parts/marks.tsx';
+import { ExecutionLink } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 import { goWith, type PageLocation, useLocation } from '../router.tsx';
+import { RequestList } from './inbox-list.tsx';
 import { type Ending, Question } from './question.tsx';
 
 interface Selection {
@@ -29,10 +31,10 @@ interface Done {
 function useSelection(items: readonly InteractionMessage[], location: PageLocation): Selection {
   const [done, setDone] = useState<Done>();
   const [first, setFirst] = useState<string>();
-  const open = items.filter(({ id }) => id !== done?.interaction.id);
+  const open = byDue(items.filter(({ id }) => id !== done?.interaction.id));
   const named = location.query.get('await') ?? undefined;
-  const [newest] = open;
-  if (named === undefined && first === undefined && newest !== undefined) setFirst(newest.id);
+  const [soonest] = open;
+  if (named === undefined && first === undefined && soonest !== undefined) setFirst(soonest.id);
   const onNext = (ended?: Done): void => {
     setDone(ended);
     setFirst(undefined);
@@ -73,7 +75,11 @@ export function InboxPage(): ReactNode {
       >
         <div className="split">
           <div className="requests">
-            <RequestList open={open} chosen={chosen} location={location} />
+            <RequestList
+              open={open}
+              chosen={chosen}
+              onChoose={(id) => goWith(location, { await: id })}
+            />
             <More pages={pages} />
           </div>
           {interaction !== undefined ? (
@@ -89,39 +95,6 @@ export function InboxPage(): ReactNode {
         </div>
       </Shown>
     </>
-  );
-}
-
-interface RequestListProps extends Pick<Selection, 'open' | 'chosen'> {
-  readonly location: PageLocation;
-}
-
-function RequestList({ open, chosen, location }: RequestListProps): ReactNode {
-  return (
-    <ul className="requests">
-      {open.map((item) => (
-        <li key={item.id}>
-          <button
-            type="button"
-            className="choice-card"
-            aria-pressed={item.id === chosen}
-            onClick={() => goWith(location, { await: item.id })}
-          >
-            <strong>{item.unit?.name ?? item.call}</strong>
-            <span>{item.unit?.pipeline}</span>
-            <span className="about">
-              {item.assignee === undefined ? 'Unassigned' : `Assigned to ${item.assignee}`}
-              {item.unit?.dueAt === undefined ? null : (
-                <>
-                  {' · due '}
-                  <Until at={item.unit.dueAt} />
-                </>
-              )}
-            </span>
-          </button>
-        </li>
-      ))}
-    </ul>
   );
 }
 

@@ -14,9 +14,10 @@ import {
   sentenceCase,
 } from '../model/words.ts';
 import { OperationButton, reasoned } from '../parts/dialog.tsx';
+import { LongTable } from '../parts/long-table.tsx';
 import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
-import { type Column, LongTable } from '../parts/table.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Link } from '../router.tsx';
 
 type Item = JobItemPage['items'][number];
@@ -55,7 +56,7 @@ export function JobPage({ id }: { readonly id: string }): ReactNode {
       {job === undefined ? null : (
         <>
           <p className="crumb">
-            <Link to="/dead-letters">Jobs</Link> / <span className="mono">{id}</span>
+            <Link to="/jobs">Jobs</Link> / <span className="mono">{id}</span>
           </p>
           <PageHead
             title={titleOf(job)}

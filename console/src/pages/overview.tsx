@@ -1,209 +1,247 @@
-// Overview: executions submitted and ended, their durations, the ready queue, and the health of the store.
+// Overview: what needs a person, then rates and durations over a range, pipelines and heartbeats. All figures
+// are counted in the store.
 
-import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useMemo } from 'react';
-import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
+import type { ReactNode } from 'react';
+import type { OverviewMessage, TrendsMessage } from '../../../src/features/overview/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import type { DepthMessage } from '../../../src/protocol/messages/sessions.ts';
-import { call } from '../api/call.ts';
-import { useCaller, useRead } from '../api/reads.ts';
-import { pulseOf } from '../model/pulse.ts';
-import { countText, durationText, plural, quantile } from '../model/words.ts';
-import { Time } from '../parts/marks.tsx';
-import { PageHead, ProblemNote, StoreProblemNote } from '../parts/notes.tsx';
-import { useNow } from '../parts/now.ts';
-import { Plot } from '../parts/plot.tsx';
-import { Link } from '../router.tsx';
+import { useOverview } from '../api/overview.ts';
+import { useMay, useRead } from '../api/reads.ts';
+import { concernsOf, sumOf } from '../model/attention.ts';
+import { countText, durationText } from '../model/words.ts';
+import { Choice } from '../parts/choice.tsx';
+import { HeatMap } from '../parts/heat-map.tsx';
+import { PageHead, ProblemNote } from '../parts/notes.tsx';
+import { ShareBar } from '../parts/share-bar.tsx';
+import { goWith, Link, type PageLocation, useLocation } from '../router.tsx';
+import { TrendCharts } from './overview-charts.tsx';
+import { Attention, PipelineTable, StoreHealth } from './overview-parts.tsx';
 
-const SAMPLE = 1_000;
-const POLL_MS = 5_000;
+const MIN_MS = 60_000;
+const RANGES = [
+  ['15m', '15 min', 15 * MIN_MS],
+  ['1h', '1 h', 60 * MIN_MS],
+  ['6h', '6 h', 360 * MIN_MS],
+  ['24h', '24 h', 1_440 * MIN_MS],
+  ['7d', '7 d', 10_080 * MIN_MS],
+] as const;
+const DEFAULT_RANGE = '1h';
+const TRENDS_MS = 5_000;
+
+interface Asked {
+  readonly rangeMs: number;
+  /** Undefined: until now. */
+  readonly to: string | undefined;
+  readonly pipeline: string | undefined;
+  readonly range: string;
+}
+
+/** A brushed range has a start and an end in the URL; a chosen one moves with time. */
+function askedIn({ query }: PageLocation): Asked {
+  const [from, to] = [query.get('from'), query.get('to')];
+  const pipeline = query.get('pipeline') ?? undefined;
+  const brushedMs = from === null || to === null ? 0 : Date.parse(to) - Date.parse(from);
+  if (to !== null && brushedMs >= MIN_MS) return { rangeMs: brushedMs, to, pipeline, range: '' };
+  const range = query.get('range') ?? DEFAULT_RANGE;
+  const found = RANGES.find(([name]) => name === range) ?? RANGES[1];
+  return { rangeMs: found[2], to: undefined, pipeline, range: found[0] };
+}
 
 export function OverviewPage(): ReactNode {
-  const newest = useRead(requestTo('GET /v1/executions', { limit: SAMPLE }), {
-    everyMs: POLL_MS,
-  });
-  const depth = useRead(requestTo('GET /v1/depth'), { everyMs: POLL_MS });
-  const now = useNow(POLL_MS);
-  const items = newest.data?.items ?? [];
-  const pulse = useMemo(() => pulseOf(items, now), [items, now]);
-  const isAll = newest.data?.cursor === undefined;
+  const location = useLocation();
+  const { operate } = useMay();
+  const asked = askedIn(location);
+  const overview = useOverview();
+  const { rangeMs, to, pipeline } = asked;
+  const trends = useRead(
+    requestTo('GET /v1/trends', {
+      rangeMs,
+      ...(to === undefined ? {} : { to }),
+      ...(pipeline === undefined ? {} : { pipeline }),
+    }),
+    { everyMs: TRENDS_MS },
+  );
+  const names = [...new Set(overview.data?.pipelines.map((each) => each.pipeline))];
   return (
     <>
-      <PageHead
-        title="Overview"
-        about={
-          newest.data === undefined ? (
-            ' '
-          ) : isAll ? (
-            plural(items.length, 'execution')
-          ) : (
-            <Covered oldest={items.at(-1)} />
-          )
-        }
-      />
-      <Figures items={newest.data?.items} isComplete={isAll} depth={depth.data} />
-      <ProblemNote error={newest.error ?? depth.error} />
-      <div className="plots">
-        <Plot
-          title="Executions"
-          times={pulse.times}
-          format={(value) => (Number.isInteger(value) ? countText(value) : '')}
-          curves={[
-            { label: 'Submitted', colour: '--running', values: pulse.submitted },
-            { label: 'Ended', colour: '--completed', values: pulse.ended },
-          ]}
+      <PageHead title="Overview">
+        <Choice
+          label="Range"
+          options={RANGES.map(([name, text]) => [name, text] as const)}
+          chosen={asked.range as '1h'}
+          onChoose={(name) => goWith(location, { range: name, from: undefined, to: undefined })}
         />
-        <Plot
-          title="Duration (end to end)"
-          times={pulse.times}
-          format={(value) => (value < 10 && !Number.isInteger(value) ? '' : durationText(value))}
-          curves={[
-            { label: 'p50', colour: '--accent', values: pulse.p50 },
-            { label: 'p95', colour: '--waiting', values: pulse.p95 },
-          ]}
-        />
-      </div>
-      <div className="panels">
-        <Backlog depth={depth.data} />
-        <StoreHealth />
+        <select
+          className="pipeline-choice"
+          aria-label="Pipeline"
+          value={pipeline ?? ''}
+          onChange={(event) => goWith(location, { pipeline: event.target.value })}
+        >
+          <option value="">All pipelines</option>
+          {names.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </PageHead>
+      <ProblemNote error={overview.error ?? trends.error} />
+      <Attention concerns={overview.data === undefined ? undefined : concernsOf(overview.data)} />
+      <Figures overview={overview.data} trends={trends.data} pipeline={pipeline} />
+      <TrendCharts trends={trends.data} location={location} />
+      <div className="overview-split">
+        <PipelineTable overview={overview.data} trends={trends.data} />
+        <div className="overview-side">
+          {operate ? <HeatMap /> : null}
+          <StoreHealth />
+        </div>
       </div>
     </>
   );
 }
 
-/** The range of the charts if there are more executions than they cover. */
-function Covered({ oldest }: { readonly oldest: ExecutionMessage | undefined }): ReactNode {
-  return (
-    <>
-      Charts cover the newest {countText(SAMPLE)} executions
-      {oldest === undefined ? null : (
-        <>
-          , submitted since <Time at={oldest.submittedAt} />
-        </>
-      )}
-    </>
-  );
+type Ended = TrendsMessage['total']['ended'];
+
+function endedIn({ completed, failed, cancelled, quarantined, compensated }: Ended): number {
+  return completed + failed + cancelled + quarantined + compensated;
+}
+
+function badPart(ended: Ended): number | undefined {
+  const all = endedIn(ended);
+  return all === 0 ? undefined : (ended.failed + ended.quarantined) / all;
 }
 
 interface FiguresProps {
-  /** Undefined before they are read. */
-  readonly items: readonly ExecutionMessage[] | undefined;
-  readonly isComplete: boolean;
-  readonly depth: DepthMessage | undefined;
+  /** Undefined before it is read. */
+  readonly overview: OverviewMessage | undefined;
+  readonly trends: TrendsMessage | undefined;
+  readonly pipeline: string | undefined;
 }
 
-/** Quarantined executions count as failed: otherwise the page could show no failure while there are some. */
-const COUNTED = [
-  { statuses: ['waiting'], what: 'Waiting' },
-  { statuses: ['failed', 'quarantined'], what: 'Failed' },
-  { statuses: ['completed'], what: 'Completed' },
-] as const;
-
-function Figures({ items, isComplete, depth }: FiguresProps): ReactNode {
-  const count = (statuses: readonly string[]): string =>
-    items === undefined
-      ? '–'
-      : countText(items.filter(({ status }) => statuses.includes(status)).length);
-  const running = depth?.lanes.reduce((sum, lane) => sum + lane.running, 0);
-  const took = (items ?? [])
-    .flatMap(({ submittedAt, endedAt }) =>
-      endedAt === undefined ? [] : [Date.parse(endedAt) - Date.parse(submittedAt)],
-    )
-    .sort((one, other) => one - other);
-  const median = quantile(took, 0.5);
-  const of = isComplete ? '' : ` (newest ${countText(SAMPLE)})`;
+function Figures({ overview, trends, pipeline }: FiguresProps): ReactNode {
+  const pipelines = (overview?.pipelines ?? []).filter(
+    (each) => pipeline === undefined || each.pipeline === pipeline,
+  );
+  const of = (name: 'queued' | 'running' | 'waiting') =>
+    sumOf(pipelines.map(({ statuses }) => statuses[name]));
+  const [queued, running, waiting] = [of('queued'), of('running'), of('waiting')];
+  const open = sumOf([queued, running, waiting]);
+  const minutes =
+    trends === undefined ? 1 : (Date.parse(trends.to) - Date.parse(trends.from)) / MIN_MS;
+  const perMinute = trends === undefined ? undefined : endedIn(trends.total.ended) / minutes;
+  const before = trends === undefined ? undefined : endedIn(trends.previous.ended) / minutes;
+  const bad = trends === undefined ? undefined : badPart(trends.total.ended);
+  const badBefore = trends === undefined ? undefined : badPart(trends.previous.ended);
+  const duration = trends?.total.duration;
+  const workers = overview?.workers;
+  const slots = workers === undefined ? 0 : workers.running + workers.room;
+  const known = overview !== undefined;
   return (
     <ul className="figures">
-      <li className="card figure">
-        <Link to="/executions?status=running">
-          <strong className="figure-running">
-            {running === undefined ? '–' : countText(running)}
-          </strong>
-          <span>Running</span>
-        </Link>
-      </li>
-      {COUNTED.map(({ statuses, what }) => (
-        <li key={what} className="card figure">
-          <Link to={`/executions?${statuses.map((each) => `status=${each}`).join('&')}`}>
-            <strong className={`figure-${statuses[0]}`}>{count(statuses)}</strong>
-            <span>
-              {what}
-              {of}
-            </span>
-          </Link>
-        </li>
-      ))}
-      <li className="card figure">
-        <strong>{median === undefined ? '–' : durationText(median)}</strong>
-        <span>Median duration</span>
-      </li>
+      <Figure
+        name="Throughput"
+        value={perMinute === undefined ? undefined : `${rateText(perMinute)} /min`}
+        about={changeText(perMinute, before)}
+      />
+      <Figure
+        name="Failure rate"
+        value={trends === undefined ? undefined : bad === undefined ? '–' : partText(bad)}
+        severity={bad !== undefined && bad > 0 ? 'failed' : undefined}
+        about={badBefore === undefined ? ' ' : `${partText(badBefore)} before`}
+        to="/executions?status=failed&status=quarantined"
+      />
+      <Figure
+        name="Duration p50 / p95"
+        value={
+          trends === undefined
+            ? undefined
+            : duration === undefined
+              ? '–'
+              : `${durationText(duration.p50Ms)} / ${durationText(duration.p95Ms)}`
+        }
+        about={duration === undefined ? ' ' : `p99 ${durationText(duration.p99Ms)}`}
+      />
+      <Figure
+        name="Open now"
+        value={known ? countedText(open) : undefined}
+        about={
+          known
+            ? `${countedText(running)} running · ${countedText(waiting)} waiting · ${countedText(queued)} queued`
+            : ' '
+        }
+        to="/executions?status=queued&status=running&status=waiting"
+      />
+      <Figure
+        name="Dead letters"
+        value={overview === undefined ? undefined : countedText(overview.deadLetters)}
+        severity={overview !== undefined && overview.deadLetters.count > 0 ? 'failed' : undefined}
+        about="open, not re-driven"
+        to="/dead-letters"
+      />
+      <Figure
+        name="Worker slots"
+        value={
+          workers === undefined ? undefined : `${countText(workers.running)} / ${countText(slots)}`
+        }
+        about={workers === undefined ? ' ' : `${countText(workers.ready)} workers ready`}
+        to="/workers"
+      >
+        <ShareBar
+          part={slots === 0 ? 0 : (workers?.running ?? 0) / slots}
+          severity="ok"
+          label="busy slots"
+        />
+      </Figure>
     </ul>
   );
 }
 
-/** Counted by the store up to a limit; `+` marks a count that reached it. */
-function Backlog({ depth }: { readonly depth: DepthMessage | undefined }): ReactNode {
-  const lanes = depth?.lanes ?? [];
-  const all = lanes.reduce((sum, { ready }) => sum + ready, 0);
-  return (
-    <section className="card" aria-label="Ready queue">
-      <h2>Ready queue by lane</h2>
-      <ul className="backlog">
-        {lanes.map(({ lane, ready }) => (
-          <li key={lane}>
-            <span>{lane}</span>
-            <meter
-              min={0}
-              max={Math.max(1, all)}
-              value={ready}
-              aria-label={`${lane}: ${ready} ready`}
-            />
-            <span className="number">
-              {countText(ready)}
-              {ready === depth?.max ? '+' : ''}
-            </span>
-          </li>
-        ))}
-      </ul>
-      <p className="about">
-        {depth === undefined
-          ? ' '
-          : all === 0
-            ? 'Queue is empty'
-            : 'Ready and not yet claimed, excluding executions held by concurrency or rate limits'}
-      </p>
-      <StoreProblemNote by={depth?.storeProblem} />
-    </section>
-  );
+function countedText({
+  count,
+  capped,
+}: {
+  readonly count: number;
+  readonly capped: boolean;
+}): string {
+  return `${countText(count)}${capped ? '+' : ''}`;
 }
 
-const HEALTH_MS = 5_000;
-const STORE_NAMES: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
+function rateText(perMinute: number): string {
+  return perMinute === 0 || perMinute >= 10
+    ? countText(Math.round(perMinute))
+    : String(Number(perMinute.toPrecision(2)));
+}
 
-function StoreHealth(): ReactNode {
-  const { data: caller } = useCaller();
-  const health = useQuery({
-    queryKey: ['ready'],
-    refetchInterval: HEALTH_MS,
-    retry: false,
-    queryFn: async () => {
-      const startedAt = performance.now();
-      await call(requestTo('GET /readyz'));
-      return performance.now() - startedAt;
-    },
-  });
-  const isWell = health.error === null && health.data !== undefined;
+function partText(part: number): string {
+  return `${(part * 100).toFixed(part < 0.1 ? 1 : 0)} %`;
+}
+
+function changeText(now: number | undefined, before: number | undefined): string {
+  if (now === undefined || before === undefined) return ' ';
+  if (before === 0) return now === 0 ? 'nothing ended' : 'none in the range before';
+  const change = Math.round((now / before - 1) * 100);
+  return change === 0 ? 'steady' : `${change > 0 ? '▲' : '▼'} ${countText(Math.abs(change))} %`;
+}
+
+interface FigureProps {
+  readonly name: string;
+  /** Undefined before it is read. */
+  readonly value: string | undefined;
+  readonly about: string;
+  readonly severity?: 'failed' | undefined;
+  readonly to?: string;
+  readonly children?: ReactNode;
+}
+
+function Figure({ name, value, about, severity, to, children }: FigureProps): ReactNode {
+  const content = (
+    <>
+      <span>{name}</span>
+      <strong className={severity === undefined ? undefined : `figure-${severity}`}>
+        {value ?? '…'}
+      </strong>
+      <span className="figure-about">{about}</span>
+      {children}
+    </>
+  );
   return (
-    <section className="card" aria-label="Store">
-      <h2>Store</h2>
-      <p className={isWell ? 'good' : 'bad'} role="status">
-        <strong>{health.isPending ? 'Checking…' : isWell ? 'Healthy' : 'Unreachable'}</strong>
-      </p>
-      <p className="about">
-        {STORE_NAMES[caller?.store.kind ?? ''] ?? caller?.store.kind}
-        {isWell ? ` · ${Math.max(1, Math.round(health.data))} ms round trip from this browser` : ''}
-      </p>
-      <p className="about">Durability: commits survive {caller?.store.survives}.</p>
-    </section>
+    <li className="card figure">{to === undefined ? content : <Link to={to}>{content}</Link>}</li>
   );
 }

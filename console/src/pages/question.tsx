@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useCaller, useOperation, useRead } from '../api/reads.ts';
+import { summaryOf } from '../model/summary.ts';
 import { AnswerForm } from '../parts/answer-form.tsx';
 import { OperationButton } from '../parts/dialog.tsx';
 import { JsonView } from '../parts/json.tsx';
@@ -43,12 +44,28 @@ export function Question({ interaction, onEnd, isTarget = false }: TargetProps):
           </>
         )}
       </p>
+      <Summary request={interaction.request} />
       {interaction.request === undefined ? null : (
         <JsonView value={interaction.request} label="Request" />
       )}
       <Answering interaction={interaction} onEnd={onEnd} />
       <QuestionOperations interaction={interaction} onEnd={onEnd} />
     </section>
+  );
+}
+
+function Summary({ request }: { readonly request: unknown }): ReactNode {
+  const fields = summaryOf(request);
+  if (fields.length === 0) return null;
+  return (
+    <dl className="summary">
+      {fields.map(([name, text]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

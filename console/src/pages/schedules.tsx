@@ -8,6 +8,8 @@ import { durationText, plural } from '../model/words.ts';
 import { OperationButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Status, Time, Until } from '../parts/marks.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
+import { Link } from '../router.tsx';
+import { StartButton } from './start-dialog.tsx';
 
 export function SchedulesPage(): ReactNode {
   const pages = usePages(requestTo('GET /v1/schedules', { limit: 100 }), { everyMs: 10_000 });
@@ -56,9 +58,28 @@ function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): Rea
       <span className="mono">
         {'every' in when ? `Every ${durationText(when.every)}` : `${when.cron} (${when.timeZone})`}
       </span>
-      <span>{'pipeline' in target ? target.pipeline : `Template ${target.template}`}</span>
+      {'pipeline' in target ? (
+        <Link to={`/executions?pipeline=${encodeURIComponent(target.pipeline)}`}>
+          {target.pipeline}
+        </Link>
+      ) : (
+        <span>Template {target.template}</span>
+      )}
       {paused ? <Status status="paused" /> : null}
-      <span>{next === undefined ? '' : <Until at={next} />}</span>
+      {next === undefined ? null : (
+        <details>
+          <summary>
+            Next <Until at={next} />
+          </summary>
+          <ol>
+            {nextTimes.map((at) => (
+              <li key={at}>
+                <Time at={at} />
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
       <span className="about">
         {firedAt === undefined ? (
           'Never run'
@@ -71,6 +92,9 @@ function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): Rea
       </span>
       {lastExecution === undefined ? null : <ExecutionLink id={lastExecution} />}
       <span className="actions">
+        {'pipeline' in target ? (
+          <StartButton label="Run now…" pipeline={target.pipeline} input={schedule.input} />
+        ) : null}
         {mayOperate ? <PauseSchedule id={id} isPaused={paused} /> : null}
       </span>
     </li>
@@ -91,7 +115,9 @@ function PauseSchedule({
       ask={{
         title: `${isPaused ? 'Resume' : 'Pause'} ${id}`,
         sentence: isPaused ? 'Runs resume at the next scheduled time.' : 'No runs until resumed.',
-        verb: isPaused ? 'Resume' : 'Pause',
+        verb: isPaused ? 'Resume schedule' : 'Pause schedule',
+        done: isPaused ? 'Schedule resumed' : 'Schedule paused',
+        undo: requestTo(`POST /v1/schedules/:id/${isPaused ? 'pause' : 'resume'}`, { id }),
         operation: () => requestTo(`POST /v1/schedules/:id/${verb}`, { id }),
       }}
     />

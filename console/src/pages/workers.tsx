@@ -1,21 +1,17 @@
-// Live sessions, refused writes, the TTL advisor and leases.
+// Workers: their sessions, load and heartbeats, and writes that were refused.
 
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { RefusedWriteMessage } from '../../../src/features/audit/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import type {
-  ListedLeaseMessage,
-  SessionMessage,
-  WorkerMessage,
-} from '../../../src/protocol/messages/sessions.ts';
+import type { SessionMessage, WorkerMessage } from '../../../src/protocol/messages/sessions.ts';
 import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
-import { durationText, plural, sentenceCase } from '../model/words.ts';
+import { countText, durationText, plural, sentenceCase } from '../model/words.ts';
 import { OperationButton } from '../parts/dialog.tsx';
+import { HeatMap } from '../parts/heat-map.tsx';
 import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
 import { AdminElsewhere, Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 import { useNow } from '../parts/now.ts';
-import { type Column, LongTable, Table } from '../parts/table.tsx';
-import { AdvicePanel } from './advice.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 
 const POLL_MS = 1_000;
 /** Workers announce pipelines and releases once, so they change only with a deploy. */
@@ -24,7 +20,8 @@ const WORKERS_MS = 5_000;
 export function WorkersPage(): ReactNode {
   return (
     <>
-      <PageHead title="Leases and workers" about="Live sessions, refused writes and leases" />
+      <PageHead title="Workers" about="Sessions, their load, and refused writes" />
+      <HeatMap />
       <Sessions />
     </>
   );
@@ -89,7 +86,8 @@ function SessionCard({
   readonly sinceMs: number;
   readonly mayEnd: boolean;
 }): ReactNode {
-  const { id, owner, state, ttlMs, graceMs, slackMs, beatAt, pipelines, project } = session;
+  const { id, owner, state, ttlMs, graceMs, slackMs, beatAt, openedAt, pipelines, project } =
+    session;
   const left = slackMs - sinceMs;
   const part = Math.max(0, Math.min(1, left / Math.max(1, ttlMs - graceMs)));
   return (
@@ -108,17 +106,52 @@ function SessionCard({
         {left > 0 ? `Expires in ${durationText(left)}` : `Expired ${durationText(-left)} ago`} · TTL{' '}
         {durationText(ttlMs)} · last heartbeat <Time at={beatAt} />
       </p>
+      <dl className="session-facts">
+        <div>
+          <dt>Busy</dt>
+          <dd>{worker === undefined ? '–' : countText(busyOf(worker))}</dd>
+        </div>
+        <div>
+          <dt>Up</dt>
+          <dd>{durationText(Math.max(0, Date.now() - Date.parse(openedAt)))}</dd>
+        </div>
+        <div>
+          <dt>Kind</dt>
+          <dd>{worker === undefined ? 'Session' : KINDS[worker.kind]}</dd>
+        </div>
+        {worker?.release === undefined ? null : (
+          <div>
+            <dt>Release</dt>
+            <dd>{worker.release}</dd>
+          </div>
+        )}
+      </dl>
       <p className="about">
-        {project ?? (pipelines === undefined ? 'Embedded session' : 'Embedded worker')}
-        {pipelines === undefined ? '' : ` · ${pipelines.join(', ')}`}
-        {worker?.release === undefined ? '' : ` · release ${worker.release}`}
+        {project === undefined ? '' : `${project} · `}
+        {pipelines === undefined ? 'Serves no pipelines' : pipelines.join(', ')}
       </p>
+      {worker?.work === 'stuck' ? (
+        <p className="problem">
+          Its claim loop does not run, although the process lives. Check what blocks it, or restart
+          it.
+        </p>
+      ) : null}
       {worker?.refused === undefined ? null : (
         <p className="problem">Not eligible for pinned executions. {worker.refused.detail}</p>
       )}
       {mayEnd && state !== 'ended' ? <EndButton id={id} owner={owner} /> : null}
     </li>
   );
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  remote: 'Remote worker',
+  embedded: 'Embedded worker',
+  coordinator: 'Coordinator',
+};
+
+function busyOf({ inFlight }: WorkerMessage): number {
+  return Object.values(inFlight).reduce((sum, count) => sum + count, 0);
 }
 
 function EndButton({ id, owner }: { readonly id: string; readonly owner: string }): ReactNode {
@@ -175,147 +208,26 @@ function RefusedWrites(): ReactNode {
   });
   const items = read.data?.items ?? [];
   return (
-    <>
-      <section aria-label="Refused writes">
-        <h2>Refused writes</h2>
-        <Shown
-          of={read}
-          isEmpty={read.data !== undefined && items.length === 0}
-          empty={
-            <p className="about">
-              None. If a worker was paused or partitioned and writes after its lease was taken over,
-              the write appears here.
-            </p>
-          }
-        >
-          <p className="about">{plural(items.length, 'distinct late write')}, all refused</p>
-          <Table
-            label="Refused writes"
-            columns={REFUSED}
-            items={items}
-            keyOf={({ execution, session, verb, fence }) => `${execution}${session}${verb}${fence}`}
-          />
-        </Shown>
-      </section>
-      {read.isPending ? null : <AdvicePanel />}
-      {read.isPending ? null : <Leases />}
-    </>
-  );
-}
-
-function Leases(): ReactNode {
-  const { isOfAll, admin } = useMay();
-  const [typed, setTyped] = useState('');
-  const [prefix, setPrefix] = useState('');
-  const pages = usePages(requestTo('GET /v1/leases', { prefix, limit: 200 }), {
-    everyMs: 2_000,
-  });
-  const items = itemsOf(pages);
-  if (!isOfAll) return null;
-  const columns = admin ? [...LEASES, ACTIONS] : LEASES;
-  return (
-    <section aria-label="Leases">
-      <header className="section-head">
-        <h2>Leases</h2>
-        <form
-          className="search"
-          onSubmit={(event) => {
-            event.preventDefault();
-            setPrefix(typed.trim());
-          }}
-        >
-          <input
-            aria-label="Key prefix"
-            placeholder="Key prefix"
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-          />
-          <button type="submit">Search</button>
-        </form>
-      </header>
+    <section aria-label="Refused writes">
+      <h2>Refused writes</h2>
       <Shown
-        of={pages}
-        isEmpty={pages.data !== undefined && items.length === 0}
+        of={read}
+        isEmpty={read.data !== undefined && items.length === 0}
         empty={
           <p className="about">
-            {prefix === '' ? (
-              <>
-                No leases yet. Acquire one with <code>session.acquire('invoice/7')</code>.
-              </>
-            ) : (
-              'No lease has a key with this prefix.'
-            )}
+            None. If a worker was paused or partitioned and writes after its lease was taken over,
+            the write appears here.
           </p>
         }
       >
-        <LongTable
-          label="Leases"
-          columns={columns}
+        <p className="about">{plural(items.length, 'distinct late write')}, all refused</p>
+        <Table
+          label="Refused writes"
+          columns={REFUSED}
           items={items}
-          keyOf={({ key }) => key}
-          pages={pages}
+          keyOf={({ execution, session, verb, fence }) => `${execution}${session}${verb}${fence}`}
         />
       </Shown>
     </section>
-  );
-}
-
-const LEASES: readonly Column<ListedLeaseMessage>[] = [
-  { title: 'Key', width: 'minmax(10rem, 2fr)', cell: ({ key }) => <span title={key}>{key}</span> },
-  { title: 'State', width: '7rem', cell: ({ state }) => <Status status={state} /> },
-  { title: 'Fence', width: '7rem', cell: ({ fence }) => <Fence fence={fence} /> },
-  { title: 'Holder', width: 'minmax(7rem, 1fr)', cell: ({ owner }) => owner },
-  { title: 'Since', width: '7.5rem', cell: ({ since }) => <Time at={since} /> },
-];
-
-const ACTIONS: Column<ListedLeaseMessage> = {
-  title: 'Actions',
-  width: '12rem',
-  cell: ({ key, fence, state }) =>
-    state === 'held' || state === 'draining' ? (
-      <LeaseOperations leaseKey={key} fence={fence} />
-    ) : (
-      ''
-    ),
-};
-
-const DRAIN_MS = 60_000;
-
-function LeaseOperations({
-  leaseKey,
-  fence,
-}: {
-  readonly leaseKey: string;
-  readonly fence: number;
-}): ReactNode {
-  const term = { key: leaseKey, fence };
-  return (
-    <span className="actions">
-      <OperationButton
-        label="Drain…"
-        className="quiet"
-        ask={{
-          title: `Drain ${leaseKey}`,
-          sentence: 'Asks the holder to stop within one minute, then releases the lease.',
-          verb: 'Drain',
-          needsReason: true,
-          operation: (reason) =>
-            requestTo('POST /v1/leases/:key/drain', { ...term, reason, deadlineMs: DRAIN_MS }),
-        }}
-      />
-      <OperationButton
-        label="Revoke…"
-        className="quiet"
-        ask={{
-          title: `Revoke ${leaseKey}`,
-          sentence:
-            'Ends the lease now. The holder finds out at its next heartbeat; its writes are refused from now on.',
-          verb: 'Revoke',
-          isDanger: true,
-          needsReason: true,
-          operation: (reason) => requestTo('POST /v1/leases/:key/revoke', { ...term, reason }),
-        }}
-      />
-    </span>
   );
 }

@@ -1,6 +1,6 @@
 // A bulk operation: previewed first, then run by a job that can be watched and stopped.
 
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useEffect, useId, useState } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOperation, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
@@ -15,13 +15,28 @@ interface Bulk {
   readonly filter: Readonly<Record<string, string | boolean>>;
 }
 
-const WORDS = {
-  redrive: { verb: 'Re-drive', what: 'dead letter', matches: 'dead letter', dismiss: 'Cancel' },
+interface Words {
+  readonly verb: string;
+  readonly what: string;
+  readonly matches: string;
+  readonly dismiss: string;
+  /** Its effect cannot be taken back, so the audit log needs a reason. */
+  readonly isDanger: boolean;
+}
+
+const LETTER = { what: 'dead letter', matches: 'dead letter', dismiss: 'Cancel', isDanger: false };
+const WORDS: Readonly<Record<'redrive' | 'compensate' | 'cancel', Words>> = {
+  redrive: { ...LETTER, verb: 'Re-drive' },
+  compensate: { ...LETTER, verb: 'Retry compensation of' },
   cancel: {
     ...{ verb: 'Cancel', what: 'execution', matches: 'open execution' },
-    dismiss: 'Keep running',
+    ...{ dismiss: 'Keep running', isDanger: true },
   },
-} as const;
+};
+
+function wordsOf({ action, mode }: Pick<Bulk, 'action' | 'mode'>): Words {
+  return WORDS[mode ?? action];
+}
 
 export function BulkButton({ label, ...bulk }: Bulk & { readonly label: string }): ReactNode {
   const [isOpen, setOpen] = useState(false);
@@ -41,7 +56,8 @@ function BulkDialog({
   mode,
   onClose,
 }: Bulk & { readonly onClose: () => void }): ReactNode {
-  const { verb, what, dismiss } = WORDS[action];
+  const words = wordsOf({ action, ...(mode && { mode }) });
+  const { verb, what, dismiss, isDanger } = words;
   const [reason, setReason] = useState('');
   const [perSecond, setPerSecond] = useState('');
   const [preview, setPreview] = useState<string>();
@@ -49,7 +65,16 @@ function BulkDialog({
   const start = useOperation<{ readonly id: string }>();
   const [reasonId, paceId] = [useId(), useId()];
   const counted = useCount(preview);
+  const isCounted = counted?.status === 'completed';
   const path = `POST /v1/jobs/${action}` as const;
+  const { mutate: startCount } = count;
+  // A bulk operation cannot start without its count, so counting needs no click.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the filter of an open dialog is fixed
+  useEffect(() => {
+    startCount(requestTo(path, { filter, dryRun: true }), {
+      onSuccess: ({ id }) => setPreview(id),
+    });
+  }, []);
   const pace = perSecond === '' ? {} : { perSecond: Number(perSecond) };
   return (
     <Dialog title={`${verb} ${what}s`} onClose={onClose}>
@@ -61,11 +86,17 @@ function BulkDialog({
         }}
       >
         <p>{sentenceOf({ action, filter, ...(mode && { mode }) })}</p>
-        <Preview action={action} counted={counted} />
+        <Preview words={words} counted={counted} />
         <label htmlFor={reasonId}>
-          Reason <span className="about">(recorded in the audit log)</span>
+          Reason{' '}
+          <span className="about">({isDanger ? 'required, ' : ''}recorded in the audit log)</span>
         </label>
-        <input id={reasonId} value={reason} onChange={(event) => setReason(event.target.value)} />
+        <input
+          id={reasonId}
+          value={reason}
+          required={isDanger}
+          onChange={(event) => setReason(event.target.value)}
+        />
         <label htmlFor={paceId}>
           Max per second <span className="about">(optional, default: unlimited)</span>
         </label>
@@ -83,18 +114,11 @@ function BulkDialog({
             {dismiss}
           </button>
           <button
-            type="button"
-            disabled={count.isPending}
-            onClick={() =>
-              count.mutate(requestTo(path, { filter, dryRun: true }), {
-                onSuccess: ({ id }) => setPreview(id),
-              })
-            }
+            type="submit"
+            className={isDanger ? 'danger' : 'primary'}
+            disabled={start.isPending || !isCounted || counted.seen === 0}
           >
-            Preview count
-          </button>
-          <button type="submit" className="danger" disabled={start.isPending}>
-            {verb} {counted?.status === 'completed' ? plural(counted.seen, what) : `${what}s`}
+            {verb} {isCounted ? plural(counted.seen, what) : `${what}s`}
           </button>
         </div>
       </form>
@@ -128,18 +152,17 @@ function useCount(
 }
 
 interface PreviewProps {
-  readonly action: Bulk['action'];
+  readonly words: Words;
   readonly counted: ReturnType<typeof useCount>;
 }
 
-function Preview({ action, counted }: PreviewProps): ReactNode {
-  if (counted === undefined) return <p className="preview">Not counted yet</p>;
-  const { seen, status } = counted;
+function Preview({ words, counted }: PreviewProps): ReactNode {
+  const { seen, status } = counted ?? { seen: 0, status: 'running' };
   return (
     <p className="preview" role="status">
       {status === 'completed'
-        ? `Matches ${plural(seen, WORDS[action].matches)} right now.`
-        : `Counting… ${plural(seen, WORDS[action].matches)} so far`}
+        ? `Matches ${plural(seen, words.matches)} right now.`
+        : `Counting… ${plural(seen, words.matches)} so far`}
     </p>
   );
 }

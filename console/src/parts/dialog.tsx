@@ -4,14 +4,17 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { type Operation, useOperation } from '../api/reads.ts';
 import { ProblemNote } from './notes.tsx';
+import { showToast } from './toast.tsx';
 
 export function Dialog({
   title,
   onClose,
+  className,
   children,
 }: {
   readonly title: string;
   readonly onClose: () => void;
+  readonly className?: string;
   readonly children: ReactNode;
 }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -20,7 +23,7 @@ export function Dialog({
     dialog.current?.showModal();
   }, []);
   return (
-    <dialog ref={dialog} onClose={onClose} aria-labelledby={heading}>
+    <dialog ref={dialog} className={className} onClose={onClose} aria-labelledby={heading}>
       <h2 id={heading}>{title}</h2>
       {children}
     </dialog>
@@ -38,6 +41,10 @@ export interface Ask {
   readonly needsReason?: boolean;
   readonly operation: (reason: string) => Operation;
   readonly after?: (answer: unknown) => void;
+  /** The note after success, such as `Execution paused`. */
+  readonly done?: string;
+  /** The operation that takes it back, offered in the note. */
+  readonly undo?: Operation;
 }
 
 export function OperationDialog({
@@ -57,8 +64,10 @@ export function OperationDialog({
           event.preventDefault();
           operation.mutate(ask.operation(reason), {
             onSuccess: (answer) => {
-              ask.after?.(answer);
               onClose();
+              const { done = `${ask.verb}: done`, undo } = ask;
+              showToast({ text: done, ...(undo === undefined ? {} : { undo }) });
+              ask.after?.(answer);
             },
           });
         }}

@@ -1,10 +1,10 @@
 // Small parts that every page uses: times, statuses, fences, IDs.
 
 import { type ReactNode, useEffect, useState } from 'react';
-import { useStale } from '../api/contact.ts';
 import { durationText, shortId, shownFence, statusText } from '../model/words.ts';
 import { Link } from '../router.tsx';
 import { useNow } from './now.ts';
+import { useStale } from './stale.ts';
 
 const TODAY = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
@@ -36,8 +36,11 @@ function formatFor(date: Date): Intl.DateTimeFormat {
   return date.getFullYear() === now.getFullYear() ? OTHER : OTHER_YEAR;
 }
 
+/** UTC, and how long ago it was when the page drew it. */
 function instantText(at: string): string {
-  return `${at.replace('T', ' ').replace('Z', '')} UTC`;
+  const ms = Date.parse(at) - Date.now();
+  const distance = ms >= 0 ? `in ${durationText(ms)}` : `${durationText(-ms)} ago`;
+  return `${at.replace('T', ' ').replace('Z', '')} UTC · ${distance}`;
 }
 
 /** In the browser's time zone; UTC as a tooltip. */
@@ -131,10 +134,16 @@ export function Fence({
   );
 }
 
-export function ExecutionLink({ id }: { readonly id: string }): ReactNode {
+interface ExecutionLinkProps {
+  readonly id: string;
+  /** Its key, if it has one: people know that one. */
+  readonly text?: string | undefined;
+}
+
+export function ExecutionLink({ id, text }: ExecutionLinkProps): ReactNode {
   return (
-    <Link className="ident" to={`/executions/${id}`} title={id}>
-      {shortId(id)}
+    <Link className={text === undefined ? 'ident' : undefined} to={`/executions/${id}`} title={id}>
+      {text ?? shortId(id)}
     </Link>
   );
 }

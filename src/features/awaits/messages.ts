@@ -177,6 +177,8 @@ const linkedInteraction = closed(
   { examples: [{ status: 'open', name: 'approval', request: { who: 'ann', amount: 120 } }] },
 );
 
+export type LinkedMessage = Static<typeof linkedInteraction>;
+
 /** Not `submit`: a caller must not approve its own request. */
 const ANSWERERS = ['operate'] as const;
 

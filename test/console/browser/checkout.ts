@@ -80,7 +80,7 @@ function refuseRefund(): never {
 const reminder = pipeline({
   name: 'reminder',
   async run(ctx) {
-    await ctx.step('greet', () => 'hello');
+    await ctx.step('greet', () => pause(TAX_MS));
     await ctx.sleep(FORTNIGHT_MS, 'two weeks');
   },
 });

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Locator } from 'playwright-core';
 import { provideConsole } from '../../../scripts/console/provide.ts';
 import { startHoldfast } from '../../cli/spawned.ts';
 import { startChromium } from '../../services/chromium.ts';
@@ -40,39 +41,52 @@ export async function playFiveMinutes(label: string, flags: readonly string[]): 
   }
 }
 
+/** The card of one step of the tour. */
+function step(driver: ConsoleDriver, title: string): Locator {
+  return driver.page.locator('.guide-step').filter({ hasText: title });
+}
+
+async function tour(driver: ConsoleDriver): Promise<void> {
+  await driver.page.getByRole('link', { name: 'Back to the tour' }).click();
+  await driver.heading('Overview').waitFor();
+}
+
 async function approve(driver: ConsoleDriver): Promise<void> {
   const { page } = driver;
-  await page.getByRole('link', { name: '1 Approve an order' }).click();
+  await page.getByRole('link', { name: 'Approve in the inbox' }).click();
   await page.getByText('"soup"').waitFor();
   await page.getByLabel('yes').check();
   await page.getByRole('button', { name: 'Submit', exact: true }).click();
   await page.getByText('No open requests').waitFor();
-  const resumed = page.getByRole('listitem').filter({ hasText: 'resumed where it was waiting' });
-  await resumed.getByRole('link').waitFor();
-  await page.getByRole('link', { name: 'View code', exact: true }).click();
+  await page.getByText('resumed where it was waiting').first().waitFor();
+  await tour(driver);
+  await page.getByRole('link', { name: "View the demo's code", exact: true }).click();
   await page.getByText('export function restaurantOrder').waitFor();
   await driver.checkAccess('the demo source');
+  await tour(driver);
   // The state that a second start finds: something to approve, or something to repair.
-  await driver.button('1 New order').click();
+  await driver.button('New order').click();
   await page.getByText('Waiting for approval').waitFor();
-  await page.getByRole('link', { name: '1 Approve an order' }).waitFor();
+  await page.getByRole('link', { name: 'Approve in the inbox' }).waitFor();
 }
 
 async function freeze(driver: ConsoleDriver): Promise<void> {
   const { page } = driver;
-  await page.getByRole('link', { name: 'Leases and workers' }).click();
-  await driver.button('2 Freeze a worker').click();
-  await page.getByText(/frozen mid-step \(SIGSTOP/).waitFor({ timeout: WAIT_MS });
-  await page.getByText(/took over with fence/).waitFor({ timeout: WAIT_MS });
-  await page.getByText(/Refused: fence \S+ is older than/).waitFor({ timeout: WAIT_MS });
-  const refused = page.getByRole('table', { name: 'Refused writes' });
-  await refused
-    .getByRole('cell', { name: /^cook-\d$/ })
-    .first()
+  await driver.button('Freeze a worker').click();
+  await page.locator('.crew-frozen').getByText('Frozen').waitFor({ timeout: WAIT_MS });
+  await page
+    .locator('.crew-frozen')
+    .getByText(/Lease (expires in|expired)/)
     .waitFor();
+  await driver.shoot('frozen');
+  const stamp = page.getByRole('link', { name: /^Late write refused \(\S+ < \S+\)$/ });
+  await stamp.waitFor({ timeout: WAIT_MS });
+  await step(driver, 'Freeze a worker').getByText('(done)').waitFor();
+  await driver.checkAccess('the tour');
   await driver.shoot('refused');
-  await driver.checkAccess('the strip');
-  await page.getByRole('listitem').filter({ hasText: 'Refused: fence' }).getByRole('link').click();
+  await stamp.click();
+  await page.getByText(/The store refused the write, and nothing was changed/).waitFor();
+  await page.locator('.line-refused.line-chosen').waitFor();
   await page.getByRole('cell', { name: 'Taken over' }).waitFor();
   await page.getByText(/Completed at/).waitFor();
   await driver.shoot('taken-over');
@@ -80,10 +94,12 @@ async function freeze(driver: ConsoleDriver): Promise<void> {
 
 async function failPayment(driver: ConsoleDriver): Promise<void> {
   const { page } = driver;
-  await driver.button('3 Fail a payment').click();
-  await page.getByText('quarantined with a dead letter').waitFor({ timeout: WAIT_MS });
-  const story = page.getByRole('listitem').filter({ hasText: 'quarantined with a dead letter' });
-  await story.getByRole('link').click();
+  await tour(driver);
+  await driver.button('Fail a payment').click();
+  await step(driver, 'Fail a payment').getByText('(done)').waitFor({ timeout: WAIT_MS });
+  await step(driver, 'Fail a payment')
+    .getByRole('link', { name: 'See it on the timeline' })
+    .click();
   await page.getByText(/Quarantined at/).waitFor();
   // The page reads the history and the explanation separately, so wait for both.
   const undone = page.locator('.line-undo .line-name');
@@ -96,11 +112,15 @@ async function failPayment(driver: ConsoleDriver): Promise<void> {
 
 async function redrive(driver: ConsoleDriver): Promise<void> {
   const { page } = driver;
-  await page.getByRole('link', { name: '4 Recover it' }).click();
+  await tour(driver);
+  await page.getByRole('link', { name: 'Open dead letters', exact: true }).click();
   await driver.heading('Dead letters').waitFor();
-  await driver.button('Re-drive all…').click();
-  await driver.button('Re-drive dead letters').click();
+  await driver.button('Retry compensation…').click();
+  await driver.button('Retry compensation of 1 dead letter').click();
   await driver.heading('Bulk re-drive').waitFor();
   await page.getByRole('cell').getByRole('link').nth(1).click();
   await page.getByText(/Compensated at/).waitFor();
+  await tour(driver);
+  await step(driver, 'Recover it').getByText('(done)').waitFor();
+  await step(driver, 'Now your own code').getByText('npx holdfast init shop').waitFor();
 }

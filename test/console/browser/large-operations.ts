@@ -30,13 +30,14 @@ const large: BrowserCase = {
     try {
       await driver.open(`/executions/${id}`, 'spawning');
       await page.getByRole('tab', { name: 'Input & output' }).click();
-      await page.getByText('[50]').waitFor();
-      assert.equal(await page.getByText('"item').count(), 0);
-      await page.getByText('[50]').click();
-      await page.getByText('0: {1}', { exact: true }).click();
-      await page.getByText('"item 0"').waitFor();
-      await page.getByRole('button', { name: /^Show full text \(5,0/ }).click();
-      await page.getByText(`"${'x'.repeat(LARGE)}"`).waitFor();
+      const panel = page.getByRole('tabpanel', { name: 'Input & output' });
+      await panel.getByText('[50]').waitFor();
+      assert.equal(await panel.getByText('"item').count(), 0);
+      await panel.getByText('[50]').click();
+      await panel.getByText('0: {1}', { exact: true }).click();
+      await panel.getByText('"item 0"').waitFor();
+      await panel.getByRole('button', { name: /^Show full text \(5,0/ }).click();
+      await panel.getByText(`"${'x'.repeat(LARGE)}"`).waitFor();
       await page.getByRole('tab', { name: 'Related' }).click();
       await page.getByText('1,000+ children').waitFor();
       await page.getByRole('group', { name: 'Children' }).evaluate(scrollDown);

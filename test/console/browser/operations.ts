@@ -43,13 +43,13 @@ const byLink: BrowserCase = {
     });
     await driver.open('/inbox', 'Inbox');
     const { page } = driver;
-    await page.getByRole('button', { name: /^anything/ }).click();
+    await page.getByRole('button', { name: /lamp/ }).click();
     await driver.button('Create link').click();
     const href =
       (await page.getByRole('link', { name: /\/console\/answer\// }).textContent()) ?? '';
     await page.context().clearCookies();
     await page.goto(href);
-    await page.getByText('"lamp"').waitFor();
+    await page.getByText('lamp', { exact: true }).waitFor();
     await driver.checkAccess('the page of a link');
     await driver.shoot('answer-link');
     await page.getByLabel(/^Answer/).fill('{"accepted": tru');
@@ -77,7 +77,6 @@ const redrives: BrowserCase = {
     const { page } = driver;
     const cause = page.getByRole('listitem').filter({ hasText: 'declined' });
     await cause.getByRole('button', { name: 'Re-drive all…' }).click();
-    await driver.button('Preview count').click();
     await page.getByText('Matches 3 dead letters right now.').waitFor();
     await driver.shoot('redrive-preview');
     await page.getByLabel(/^Reason/).fill('the bank is back');
@@ -87,8 +86,10 @@ const redrives: BrowserCase = {
     await page.getByText(/^3 /).first().waitFor();
     await driver.checkAccess('a job');
     await driver.shoot('job');
-    await driver.open('/dead-letters', 'Dead letters');
+    await driver.open('/jobs', 'Jobs');
     await page.getByText('the bank is back').waitFor();
+    await driver.open('/dead-letters', 'Dead letters');
+    await page.getByRole('listitem').filter({ hasText: 'bank-closed' }).waitFor();
     await cause.first().waitFor({ state: 'detached' });
     // A later visitor of one of them sees that it was re-driven, before doing it again.
     await driver.open(`/executions/${world.failed}`, 'payment');
@@ -186,11 +187,11 @@ const live: BrowserCase = {
     await client.executions.submit({ pipeline: 'nobody-runs-this' });
     await page.getByRole('cell', { name: 'nobody-runs-this' }).waitFor();
     await driver.open('/', 'Overview');
-    await page.getByLabel('interactive: 1 ready').waitFor();
+    await page.getByText('No worker serves nobody-runs-this').waitFor();
     await driver.open('/executions?pipeline=nobody-runs-this', 'Executions');
     await driver.button('Cancel matching…').click();
-    await driver.button('Preview count').click();
     await page.getByText('Matches 1 open execution right now.').waitFor();
+    await page.getByLabel(/^Reason/).fill('a test');
     await driver.button('Cancel 1 execution').click();
     await driver.heading('Bulk cancel').waitFor();
     await driver.open('/executions?pipeline=nobody-runs-this', 'Executions');
@@ -255,7 +256,7 @@ const advises: BrowserCase = {
   name: 'the advisor draws the trade-off, explains it, and names limits that conflict',
   async run({ driver }) {
     const { page } = driver;
-    await driver.open('/workers', 'Leases and workers');
+    await driver.open('/leases/ttl', 'TTL advisor');
     const panel = page.getByRole('region', { name: 'TTL advisor' });
     await panel.getByText(/^(Recommended: TTL|Keep TTL) /).waitFor();
     await panel

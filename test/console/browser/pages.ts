@@ -43,10 +43,23 @@ const PAGES: readonly PageUnderTest[] = [
   },
   {
     name: 'workers',
-    heading: 'Leases and workers',
+    heading: 'Workers',
     path: () => '/workers',
     shows: 'frozen@host-2',
   },
+  {
+    name: 'leases',
+    heading: 'Leases',
+    path: () => '/leases',
+    shows: /\d+ leases?|No leases yet/,
+  },
+  {
+    name: 'ttl-advisor',
+    heading: 'TTL advisor',
+    path: () => '/leases/ttl',
+    shows: 'Recommendation',
+  },
+  { name: 'jobs', heading: 'Jobs', path: () => '/jobs', shows: 'No jobs' },
   { name: 'releases', heading: 'Releases', path: () => '/releases', shows: 'parcel' },
   {
     name: 'rollout',

@@ -62,7 +62,7 @@ const findsWhoIsNot: BrowserCase = {
     const release = { name: 'v2', digest: 'sha256:forged' };
     const parcel = pipeline({ name: 'parcel', run: () => undefined });
     const worker = await coordinator.worker([parcel], { release, probeMs: 50 });
-    await driver.open('/workers', 'Leases and workers');
+    await driver.open('/workers', 'Workers');
     const sessions = driver.page.getByRole('region', { name: 'Sessions' });
     await sessions.getByText(/The worker announced release "v2".*sha256:forged/).waitFor();
     await driver.checkAccess('a worker that was refused');

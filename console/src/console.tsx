@@ -1,17 +1,12 @@
 import '@fontsource-variable/geist/wght.css';
 import '@fontsource-variable/geist-mono/wght.css';
-import './look/tokens.css';
 import './look/shell.css';
-import './look/parts.css';
 import './look/pages.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Refused } from './api/call.ts';
 import { App } from './app.tsx';
-import { applyTheme } from './theme.ts';
-
-applyTheme();
 
 const RETRIES = 2;
 
@@ -31,12 +26,12 @@ const client = new QueryClient({
   },
 });
 
-const root = document.getElementById('root');
-if (root === null) throw new Error('Root element #root is missing.');
-createRoot(root).render(
-  <StrictMode>
-    <QueryClientProvider client={client}>
-      <App />
-    </QueryClientProvider>
-  </StrictMode>,
-);
+export function showConsole(root: HTMLElement): void {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={client}>
+        <App />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

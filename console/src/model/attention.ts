@@ -1,0 +1,114 @@
+// What a person must look at now, the worst first. Pure.
+
+import type { OverviewMessage } from '../../../src/features/overview/messages.ts';
+import { durationText, plural } from './words.ts';
+
+export interface Concern {
+  readonly key: string;
+  readonly severity: 'bad' | 'quarantine' | 'warn';
+  readonly title: string;
+  readonly detail: string;
+  readonly to: string;
+  readonly verb: string;
+}
+
+/** A ready execution normally waits for less than this. */
+const LONG_WAIT_MS = 60_000;
+const CAUSES_MAX = 3;
+
+export interface Counted {
+  readonly count: number;
+  readonly capped: boolean;
+}
+
+/** The store counts up to a limit: `10,000+`. */
+export function cappedText({ count, capped }: Counted, one: string): string {
+  return capped ? `${plural(count, one, '').trim()}+ ${one}s` : plural(count, one);
+}
+
+export function sumOf(counts: readonly (Counted | undefined)[]): Counted {
+  const known = counts.filter((each) => each !== undefined);
+  return {
+    count: known.reduce((sum, { count }) => sum + count, 0),
+    capped: known.some(({ capped }) => capped),
+  };
+}
+
+export function concernsOf(overview: OverviewMessage): readonly Concern[] {
+  const { storeProblem, deadLetters, questions, workers } = overview;
+  const nowMs = Date.parse(overview.at);
+  return [
+    ...(storeProblem === undefined
+      ? []
+      : [
+          {
+            ...({ key: 'store', severity: 'bad', title: storeProblem.sentence } as const),
+            ...{ detail: storeProblem.advice, to: '/workers', verb: 'View' },
+          },
+        ]),
+    ...overview.pipelines.flatMap((figures) => readyConcern(figures, nowMs)),
+    ...letterConcern(deadLetters),
+    ...(workers.stuck === 0
+      ? []
+      : [
+          {
+            ...({ key: 'stuck', severity: 'bad', to: '/workers', verb: 'View' } as const),
+            title: `${plural(workers.stuck, 'worker')} stuck`,
+            detail: 'The process lives, but its claim loop does not run.',
+          },
+        ]),
+    ...(workers.refused === 0
+      ? []
+      : [
+          {
+            ...({ key: 'refused', severity: 'warn', to: '/workers', verb: 'View' } as const),
+            title: `${plural(workers.refused, 'worker')} with a refused release`,
+            detail: 'Such a worker gets no pinned executions.',
+          },
+        ]),
+    ...(questions.overdue.count === 0
+      ? []
+      : [
+          {
+            ...({ key: 'overdue', severity: 'warn', to: '/inbox', verb: 'Answer' } as const),
+            title: `${cappedText(questions.overdue, 'request')} overdue`,
+            detail: `${cappedText(questions.open, 'open request')} in all`,
+          },
+        ]),
+  ];
+}
+
+function readyConcern(
+  figures: OverviewMessage['pipelines'][number],
+  nowMs: number,
+): readonly Concern[] {
+  const { pipeline, release, ready, oldestReadyAt, workers } = figures;
+  if (ready.count === 0 || oldestReadyAt === undefined) return [];
+  const waitedMs = nowMs - Date.parse(oldestReadyAt);
+  const isServed = workers > 0;
+  if (isServed && waitedMs < LONG_WAIT_MS) return [];
+  const name = release === undefined ? pipeline : `${pipeline} (release ${release})`;
+  return [
+    {
+      key: `ready/${name}`,
+      severity: isServed ? 'warn' : 'bad',
+      title: isServed ? `${name} is behind` : `No worker serves ${name}`,
+      detail: `${cappedText(ready, 'execution')} ready for ${durationText(Math.max(0, waitedMs))}${isServed ? ` · ${plural(workers, 'worker')}` : ''}`,
+      to: `/executions?status=queued&pipeline=${encodeURIComponent(pipeline)}`,
+      verb: 'View',
+    },
+  ];
+}
+
+function letterConcern(letters: OverviewMessage['deadLetters']): readonly Concern[] {
+  if (letters.count === 0) return [];
+  const causes = letters.causes.slice(0, CAUSES_MAX).map(({ code, count }) => `${code} ${count}`);
+  const more = letters.causes.length - causes.length;
+  return [
+    {
+      ...{ key: 'letters', severity: 'bad', to: '/dead-letters', verb: 'Triage' },
+      title: `${cappedText(letters, 'dead letter')}, ${plural(letters.causes.length, 'cause')}`,
+      detail: `${causes.join(' · ')}${more === 0 ? '' : ` · ${more} more`}`,
+    },
+  ];
+}

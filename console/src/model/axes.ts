@@ -1,0 +1,67 @@
+// Axes of charts: positions from 0 to 1, and round labels. Pure.
+
+export interface Mark {
+  readonly at: number;
+  readonly label: string;
+}
+
+export interface ChartAxis {
+  readonly place: (value: number) => number;
+  readonly marks: readonly Mark[];
+}
+
+type Format = (value: number) => string;
+
+const MARKS = 4;
+
+/** From zero to a round number above the maximum. */
+export function valueAxis(max: number, format: Format): ChartAxis {
+  const step = roundUp(Math.max(max, 1) / MARKS);
+  const count = Math.max(1, Math.ceil(max / step));
+  const top = step * count;
+  return {
+    place: (value) => value / top,
+    marks: Array.from({ length: count + 1 }, (_, index) => ({
+      ...{ at: index / count, label: format(step * index) },
+    })),
+  };
+}
+
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 5, 10].find((each) => each * power >= value) ?? 10) * power;
+}
+
+/** Powers of ten. */
+export function logAxis(values: readonly number[], format: Format): ChartAxis {
+  const from = Math.floor(Math.log10(Math.min(...values)));
+  const to = Math.max(from + 1, Math.ceil(Math.log10(Math.max(...values))));
+  return {
+    place: (value) => (Math.log10(value) - from) / (to - from),
+    marks: Array.from({ length: to - from + 1 }, (_, index) => ({
+      ...{ at: index / (to - from), label: format(10 ** (from + index)) },
+    })),
+  };
+}
+
+const CLOCK = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+const BY_MINUTE = new Intl.DateTimeFormat(undefined, CLOCK);
+const BY_DAY = new Intl.DateTimeFormat(undefined, { ...CLOCK, month: 'short', day: '2-digit' });
+const DAY_MS = 86_400_000;
+const TIMES = 5;
+
+export function momentText(ms: number, rangeMs: number): string {
+  return (rangeMs > DAY_MS ? BY_DAY : BY_MINUTE).format(ms);
+}
+
+/** Times at every fifth of the range. */
+export function timeAxis(fromMs: number, toMs: number): ChartAxis {
+  const width = Math.max(1, toMs - fromMs);
+  return {
+    place: (ms) => (ms - fromMs) / width,
+    marks: Array.from({ length: TIMES }, (_, index) => {
+      const at = (index + 0.5) / TIMES;
+      return { at, label: momentText(fromMs + at * width, width) };
+    }),
+  };
+}

@@ -1,0 +1,238 @@
+// What a person on call relies on: true numbers, counts, severities, safe operations, the keyboard and the
+// size of the first load.
+
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { HoldfastClient } from '../../../src/client/client.ts';
+import { ROLES } from '../../../src/features/access/model.ts';
+import { Holdfast, pipeline } from '../../../src/index.ts';
+import type { BrowserCase, Scene } from './register.ts';
+
+async function clientOf({ coordinator }: Pick<Scene, 'coordinator'>): Promise<HoldfastClient> {
+  return new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
+}
+
+/** More than a page of rows, so that figures from a page would be wrong. */
+const MANY = 1_200;
+
+const numbers: BrowserCase = {
+  name: 'the overview counts in the store: failures stay, however much succeeds after them',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const holdfast = new Holdfast({ store: coordinator.store });
+    const quick = pipeline({ name: 'quick', run: async () => 'done' });
+    await holdfast.worker({ pipelines: [quick], owner: 'quick@host-5', concurrency: 64 });
+    const handles = await Promise.all(
+      Array.from({ length: MANY }, () => holdfast.submit(quick, undefined)),
+    );
+    await Promise.all(handles.map((handle) => handle.result()));
+    await holdfast.close();
+    await driver.open('/', 'Overview');
+    await figure(page, 'Dead letters')
+      .getByText(/^[1-9]\d*$/)
+      .waitFor();
+    await figure(page, 'Failure rate')
+      .getByText(/^\d+(\.\d)? %$/)
+      .waitFor();
+    const rate = await figure(page, 'Failure rate').locator('strong').textContent();
+    assert.notEqual(rate, '0.0 %');
+    await page.getByRole('row').filter({ hasText: 'quick' }).getByText('0.0 %').waitFor();
+    await page
+      .getByRole('row')
+      .filter({ hasText: /^payment/ })
+      .getByText('100.0 %')
+      .waitFor();
+  },
+};
+
+function figure(page: Page, name: string) {
+  return page.locator('.figure').filter({ hasText: name });
+}
+
+const attention: BrowserCase = {
+  name: 'the overview begins with what needs a person, and the navigation counts it',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const client = await clientOf({ coordinator });
+    const { id } = await client.executions.submit({ pipeline: 'no-such-worker' });
+    await driver.open('/', 'Overview');
+    const region = page.getByRole('region', { name: 'Needs attention' });
+    const row = region.getByRole('listitem').filter({ hasText: 'No worker serves no-such-worker' });
+    await row.getByText(/1 execution ready for/).waitFor();
+    await region.getByText(/\d+ dead letters?, \d+ causes?/).waitFor();
+    const nav = page.getByRole('navigation', { name: 'Pages' });
+    await nav.getByTitle(/^\d+ open dead letters$/).waitFor();
+    await nav.getByTitle(/^\d+ workers ready$/).waitFor();
+    await row.getByRole('link').click();
+    await driver.heading('Executions').waitFor();
+    await page.getByRole('cell', { name: 'no-such-worker' }).waitFor();
+    await client.executions.cancel(id);
+  },
+};
+
+/** One scale: each end has its own colour. */
+const ENDS = [
+  ['completed', 'why-ok'],
+  ['failed', 'why-bad'],
+  ['compensated', 'why-undo'],
+  ['quarantined', 'why-quarantine'],
+] as const;
+
+const severities: BrowserCase = {
+  name: 'the banner has the colour of its severity, and names the operation of its button',
+  async run({ driver, world }) {
+    const { page } = driver;
+    const colours = new Set<string>();
+    for (const [name, className] of ENDS) {
+      const heading = name === 'failed' ? 'payment' : 'order';
+      await driver.open(`/executions/${world[name]}`, heading);
+      const banner = page.locator(`.${className}`);
+      await banner.waitFor();
+      colours.add(
+        await page.evaluate<string>(
+          `getComputedStyle(document.querySelector('.why')).borderLeftColor`,
+        ),
+      );
+    }
+    assert.equal(colours.size, ENDS.length, [...colours].join());
+    await page.getByText(/retry the compensation/).waitFor();
+    await driver.button('Retry compensation…').waitFor();
+  },
+};
+
+const bulk: BrowserCase = {
+  name: 'a bulk cancel needs its count and a reason; Cancel never destroys',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const client = await clientOf({ coordinator });
+    for (let count = 0; count < 2; count += 1) {
+      await client.executions.submit({ pipeline: 'to-be-cancelled' });
+    }
+    await driver.open('/executions?pipeline=to-be-cancelled', 'Executions');
+    await driver.button('Cancel matching…').click();
+    const dialog = page.getByRole('dialog');
+    const confirm = dialog.getByRole('button', { name: 'Cancel 2 executions' });
+    await confirm.waitFor();
+    assert.equal(await dialog.getByRole('button', { name: 'Cancel', exact: true }).count(), 0);
+    await confirm.click();
+    assert.equal(await page.locator('input:invalid').count(), 1, 'a reason is required');
+    await dialog.getByRole('button', { name: 'Keep running' }).click();
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    await driver.button('Cancel matching…').click();
+    await dialog.getByLabel(/^Reason/).fill('a wrong deploy');
+    await confirm.click();
+    await driver.heading('Bulk cancel').waitFor();
+    await page.getByRole('link', { name: 'Jobs' }).first().click();
+    await driver.heading('Jobs').waitFor();
+    await page.getByText('a wrong deploy').waitFor();
+  },
+};
+
+const undo: BrowserCase = {
+  name: 'a pause is reported, and can be undone from the note',
+  async run({ driver, world }) {
+    const { page } = driver;
+    await driver.open(`/executions/${world.sleeper}`, 'reminder');
+    await driver.button('Pause…').click();
+    await driver.button('Pause execution').click();
+    const note = page.locator('.toast').filter({ hasText: 'Execution paused' });
+    await note.waitFor();
+    await driver.button('Resume…').waitFor();
+    await driver.checkAccess('a page with a note');
+    await note.getByRole('button', { name: 'Undo' }).click();
+    await driver.button('Pause…').waitFor();
+  },
+};
+
+const keys: BrowserCase = {
+  name: 'search, rows and help work from the keyboard',
+  async run({ driver, world }) {
+    const { page } = driver;
+    await driver.open('/executions', 'Executions');
+    await page.getByRole('table', { name: 'Executions' }).getByRole('link').first().waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    const focused = await page.evaluate<string>('document.activeElement.getAttribute("href")');
+    assert.match(focused, /\/executions\/[0-9a-f-]{36}$/);
+    await page.keyboard.press('?');
+    await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor();
+    await driver.checkAccess('the help');
+    await page.keyboard.press('Escape');
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('/');
+    const search = page.getByRole('combobox', { name: /^Search by ID/ });
+    await search.fill('dead');
+    await driver.checkAccess('the palette');
+    await page.keyboard.press('Enter');
+    await driver.heading('Dead letters').waitFor();
+    await page.keyboard.press('Control+k');
+    await search.fill(world.sleeper);
+    await page.keyboard.press('Enter');
+    await driver.heading('reminder').waitFor();
+  },
+};
+
+/** Pages, scripts and styles on the wire. Fonts are apart: text shows before they arrive. */
+const FIRST_BYTES_MAX = 110 * 1_024;
+const LINK_BYTES_MAX = 60 * 1_024;
+
+async function bytesOf(page: Page, load: () => Promise<unknown>): Promise<number> {
+  let bytes = 0;
+  const onResponse = (response: { url(): string; headers(): Record<string, string> }): void => {
+    const isPart = /\/console\//.test(response.url()) && !/\.woff2/.test(response.url());
+    if (isPart) bytes += Number(response.headers()['content-length'] ?? 0);
+  };
+  page.on('response', onResponse);
+  await load();
+  page.off('response', onResponse);
+  return bytes;
+}
+
+const sizes: BrowserCase = {
+  name: 'the first load is at most 110 KB, and an answer link at most 60 KB with everything',
+  async run({ driver, coordinator }) {
+    const context = await driver.page.context().browser()?.newContext();
+    const page = (await context?.newPage()) ?? driver.page;
+    const first = await bytesOf(page, async () => {
+      await page.goto(`${coordinator.url}/console/`);
+      await page.getByLabel('API key').waitFor();
+      await page.getByLabel('API key').fill(await coordinator.key(ROLES));
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.locator('.figure').first().waitFor();
+    });
+    assert.ok(first > 20_000 && first <= FIRST_BYTES_MAX, `${first} bytes`);
+    const fonts: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('.woff2')) fonts.push(request.url());
+    });
+    const second = (await context?.newPage()) ?? page;
+    const link = await bytesOf(second, async () => {
+      await second.goto(`${coordinator.url}/console/answer/none`);
+      await second.getByText('Nothing to answer').waitFor();
+    });
+    assert.ok(link > 2_000 && link <= LINK_BYTES_MAX, `${link} bytes`);
+    await context?.close();
+  },
+};
+
+const heat: BrowserCase = {
+  name: 'workers show load and heartbeats; leases and the advisor are pages of their own',
+  async run({ driver }) {
+    const { page } = driver;
+    await driver.open('/workers', 'Workers');
+    const map = page.getByRole('region', { name: 'Heartbeats' });
+    await map.getByRole('img', { name: /^packer@host-1: all heartbeats in time/ }).waitFor();
+    const card = page.getByRole('listitem').filter({ hasText: 'packer@host-1' });
+    for (const fact of ['Busy', 'Up', 'Kind'])
+      await card.getByText(fact, { exact: true }).waitFor();
+    assert.equal(await page.getByText('TTL advisor').count(), 0);
+    await driver.open('/leases', 'Leases');
+    await page.getByRole('link', { name: 'TTL advisor' }).click();
+    await driver.heading('TTL advisor').waitFor();
+  },
+};
+
+export const AUDIT_CASES: readonly BrowserCase[] = [
+  ...[attention, severities, bulk, undo, keys, heat, sizes, numbers],
+];

@@ -1,0 +1,97 @@
+// The inbox shows what is asked, and answers several requests at once; causes of dead letters have one
+// severity.
+
+import assert from 'node:assert/strict';
+import { Holdfast, pipeline, question, type Schema } from '../../../src/index.ts';
+import { until } from '../../server/coordinator.ts';
+import type { BrowserCase } from './register.ts';
+
+interface Verdict {
+  readonly granted: boolean;
+}
+
+const VERDICT: Schema<Verdict> = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) => ({ value: value as Verdict }),
+    ...{
+      jsonSchema: {
+        input: () => ({
+          type: 'object',
+          properties: { granted: { type: 'boolean', title: 'Grant the expense' } },
+          required: ['granted'],
+        }),
+      },
+    },
+  },
+};
+
+const verdict = question({ name: 'verdict', schema: VERDICT });
+
+const HOUR_MS = 3_600_000;
+
+const expense = pipeline({
+  name: 'expense',
+  awaits: [verdict],
+  async run(ctx, { who, amount, hours }: { who: string; amount: number; hours: number }) {
+    const answer = await ctx.await(verdict, {
+      request: { who, amount },
+      timeoutMs: hours * HOUR_MS,
+    });
+    return answer.kind;
+  },
+});
+
+const asks: BrowserCase = {
+  name: 'requests show what they ask, by due date, and several get one answer',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const holdfast = new Holdfast({ store: coordinator.store });
+    await holdfast.worker({ pipelines: [expense], owner: 'clerk@host-6' });
+    const late = await holdfast.submit(expense, { who: 'ben', amount: 80, hours: 48 });
+    const soon = await holdfast.submit(expense, { who: 'ann', amount: 120, hours: 1 });
+    await until(async () => {
+      const { items } = await holdfast.awaits.list({ name: 'verdict' });
+      return items.length === 2 ? items : undefined;
+    });
+    await driver.open('/inbox', 'Inbox');
+    const group = page.getByRole('region', { name: 'verdict of expense' });
+    const cards = group.locator('.choice-card strong');
+    await cards.nth(1).waitFor();
+    assert.deepEqual(await cards.allTextContents(), [
+      'Who: ann · Amount: 120',
+      'Who: ben · Amount: 80',
+    ]);
+    await group.getByText(/due in (59|1)/).waitFor();
+    await group.getByLabel('Select Who: ann · Amount: 120').check();
+    await group.getByLabel('Select Who: ben · Amount: 80').check();
+    await driver.button('Answer 2 requests…').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('yes').check();
+    await driver.checkAccess('a bulk answer');
+    await dialog.getByRole('button', { name: 'Submit' }).click();
+    await page.locator('.toast').getByText('2 requests answered').waitFor();
+    await Promise.all([late.result(), soon.result()]);
+    await group.waitFor({ state: 'detached' });
+    await holdfast.close();
+  },
+};
+
+const causes: BrowserCase = {
+  name: 'causes of dead letters have the colour of a failure, and show their share',
+  async run({ driver }) {
+    const { page } = driver;
+    await driver.open('/dead-letters', 'Dead letters');
+    const bar = page.locator('.share-bad').first();
+    await bar.waitFor();
+    assert.equal(await page.locator('meter').count(), 0, 'a native meter is green when it is full');
+    const colours = await page.evaluate<readonly string[]>(`[
+      getComputedStyle(document.querySelector('.share-bad')).backgroundColor,
+      getComputedStyle(document.querySelector('.nav-count-bad')).backgroundColor,
+    ]`);
+    assert.equal(colours[0], colours[1], 'one scale');
+  },
+};
+
+export const INBOX_CASES: readonly BrowserCase[] = [asks, causes];
