@@ -4,8 +4,6 @@
 import type { SessionId } from '../lease/names.ts';
 import type { LeasePolicy } from '../lease/policy.ts';
 import type { Transport } from '../protocol/messages/envelope.ts';
-import { faultOf } from '../protocol/messages/problem.ts';
-import type { WritesReply } from '../protocol/messages/work.ts';
 import type { WorkKind } from '../protocol/messages/work-messages.ts';
 import type {
   Claim,
@@ -17,8 +15,9 @@ import type {
 } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';
-import { atEndOfTurn, type Timers } from '../support/timer.ts';
+import type { Timers } from '../support/timer.ts';
 import { DeliveredClaims } from './delivered-claims.ts';
+import { WriteQueue } from './write-queue.ts';
 
 /** A coordinator's answer to a greeting. */
 export interface Hello {
@@ -306,86 +305,4 @@ class RemoteWakeups {
       });
     });
   }
-}
-
-// Sends owners' writes together: writes that arrive during a request go into the next one. So a
-// thousand executions cost a few requests, and a few commits in the coordinator's store.
-
-interface Waiting {
-  readonly write: object;
-  resolve(result: unknown): void;
-  reject(fault: unknown): void;
-}
-
-const BATCH_MAX = 500;
-/** One request is prepared while the other is in progress. */
-const REQUESTS_MAX = 2;
-
-class WriteQueue {
-  readonly #transport: Transport;
-  #waiting: Waiting[] = [];
-  #underWay = 0;
-  #isPlanned = false;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
-  get length(): number {
-    return this.#waiting.length;
-  }
-
-  add<Result>(write: object): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ write, resolve: resolve as (result: unknown) => void, reject });
-      this.#plan();
-    });
-  }
-
-  /** Waits for the end of the turn, to send everything that it adds. */
-  #plan(): void {
-    if (this.#isPlanned || this.#underWay >= REQUESTS_MAX) return;
-    this.#isPlanned = true;
-    atEndOfTurn(() => {
-      this.#isPlanned = false;
-      const batch = this.#waiting.splice(0, BATCH_MAX);
-      if (batch.length === 0) return;
-      this.#underWay += 1;
-      this.#send(batch).then(
-        () => this.#sent(),
-        () => this.#sent(),
-      );
-    });
-  }
-
-  #sent(): void {
-    this.#underWay -= 1;
-    if (this.#waiting.length > 0) this.#plan();
-  }
-
-  async #send(batch: readonly Waiting[]): Promise<void> {
-    try {
-      const writes = batch.map(({ write }) => write);
-      const { results } = await this.#transport.request<WritesReply>({
-        kind: 'writeAsOwner',
-        body: { writes },
-      });
-      for (const [nth, each] of batch.entries()) settle(each, results[nth]);
-    } catch (fault) {
-      for (const each of batch) each.reject(fault);
-    }
-  }
-}
-
-function settle(waiting: Waiting, result: WritesReply['results'][number] | undefined): void {
-  if (result === undefined)
-    waiting.reject(faultOf('outcome-unknown', 'The reply has no result for this write.'));
-  else if ('code' in result)
-    waiting.reject(faultOf(result.code, result.detail, statusOf(result.code)));
-  else waiting.resolve(result);
-}
-
-/** A write that was refused for its content will be refused again. */
-function statusOf(code: string): number {
-  return code === 'invalid-input' || code === 'payload-too-large' ? 400 : 503;
 }
