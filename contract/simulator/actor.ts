@@ -9,7 +9,16 @@ import type { World } from './world.ts';
 export interface Life {
   readonly process: SimulatedProcess;
   readonly link: StoreLink;
+  readonly world: World;
 }
+
+/** A program that can stop in good order. */
+interface Stoppable {
+  close(): Promise<unknown>;
+  stop(): Promise<unknown>;
+}
+
+const STOP_MS_MAX = 2_000;
 
 /** Starts the program in a new process. */
 export type Start<Inside> = (life: Life) => Promise<Inside>;
@@ -39,7 +48,7 @@ export class Actor<Inside> {
   /** Starts it, unless it lives. */
   revive(): void {
     if (this.life !== undefined) return;
-    const life = this.#world.process(this.name);
+    const life = { ...this.#world.process(this.name), world: this.#world };
     this.#life = life;
     this.#inside = undefined;
     this.#world.note(`${life.process.name} starts.`);
@@ -55,6 +64,22 @@ export class Actor<Inside> {
         },
       );
     });
+  }
+
+  /** Stops the program, and then its process. If that takes too long, a supervisor kills it. */
+  replace(restartAfterMs: number): void {
+    const { life, inside } = this;
+    const { close, stop = close } = (inside ?? {}) as Partial<Stoppable>;
+    if (life === undefined || stop === undefined) {
+      this.crash(restartAfterMs);
+      return;
+    }
+    this.#world.note(`${life.process.name} stops.`);
+    const end = (): void => {
+      if (this.life === life) this.crash(restartAfterMs);
+    };
+    this.#world.run(life.process, () => stop.call(inside).then(end));
+    this.#world.after(STOP_MS_MAX, end);
   }
 
   /** Kills its process. A supervisor starts it again after a while. */

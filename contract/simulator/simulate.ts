@@ -5,7 +5,9 @@ import { SimulatedDisk } from './disk.ts';
 import type { Plan, Workload } from './plan.ts';
 import { planOf, runPlan, type SimulationResult } from './run.ts';
 import { executions } from './workloads/executions.ts';
+import { hostile } from './workloads/hostile.ts';
 import { leases } from './workloads/leases.ts';
+import { schedules } from './workloads/schedules.ts';
 import type { Checker, World } from './world.ts';
 
 /** Options of `simulate`. */
@@ -19,8 +21,8 @@ export interface SimulateOptions {
 /** Adds a judge of the run. */
 export type Watch = (world: World) => Checker;
 
-/** Leases and executions, on one store. */
-const WORKLOADS: readonly Workload[] = [leases, executions];
+/** All on one store. */
+const WORKLOADS: readonly Workload[] = [leases, executions, hostile, schedules];
 
 /**
  * Returns the plan that `simulate` makes from a seed.

@@ -23,7 +23,29 @@ import type { World } from './world.ts';
 
 /** Without an observer, Holdfast would print warnings. */
 const SILENT: ExecutionObserver = { report: () => undefined };
-const NO_LOG: ServerLog = { info: () => undefined, fault: () => undefined };
+
+/** Processes die here, and so leave work to others for a while. */
+const EXPECTED: readonly string[] = ['left-by-the-dead', 'overdue-not-swept', 'slot-not-given'];
+
+/** The reconciler repairs broken invariants, which no operation of the store may cause (Z-1). */
+function observerOf({ world }: Life): ExecutionObserver {
+  return {
+    report(report) {
+      if (report.kind !== 'stale' || EXPECTED.includes(report.invariant)) return;
+      world.violate('Z-1', `The reconciler found ${JSON.stringify(report)}.`);
+    },
+  };
+}
+
+function logOf(life: Life): ServerLog {
+  const { report } = observerOf(life);
+  return {
+    info: (_, about) => {
+      if (about !== undefined && 'invariant' in about) report({ kind: 'stale', ...about } as never);
+    },
+    fault: () => undefined,
+  };
+}
 
 /** The intervals of a worker, short so that much happens in little time. */
 export interface Pace {
@@ -31,9 +53,15 @@ export interface Pace {
   readonly pollMs: number;
 }
 
-export function holdfastAt({ process, link }: Life): Holdfast {
-  const { clock, timers, random } = process;
-  return new Holdfast({ store: link.store, clock, timers, random, observer: SILENT });
+export function holdfastAt(life: Life): Holdfast {
+  const { clock, timers, random } = life.process;
+  return new Holdfast({
+    store: life.link.store,
+    clock,
+    timers,
+    random,
+    observer: observerOf(life),
+  });
 }
 
 /** A worker that has the store itself. */
@@ -51,7 +79,7 @@ export async function startEmbedded(
 export async function startCoordinator(life: Life, pace: Pace): Promise<Coordinator> {
   const { clock, timers, random } = life.process;
   const coordinator = buildCoordinator(
-    { store: life.link.store, clock, timers, random, auth: 'off', log: NO_LOG },
+    { store: life.link.store, clock, timers, random, auth: 'off', log: logOf(life) },
     undefined,
   );
   const { holdfast, shares } = coordinator;

@@ -2,6 +2,7 @@
 // faults disturb it, and checkers judge it.
 
 import { DEFAULT_POLICY, type LeasePolicy } from '../../src/lease/policy.ts';
+import type { Coordinator } from '../../src/protocol/rest/route.ts';
 import { STATUS_CODES } from '../../src/store/execution-rows.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import { portsOf } from '../../src/store/sqlite/ports.ts';
@@ -55,6 +56,7 @@ export class World implements StoreServer {
   readonly links: Set<StoreLink> = new Set();
   readonly wakeupsLost: number;
   readonly actors: Map<string, Actor<unknown>> = new Map();
+  readonly coordinators: Actor<Coordinator>[] = [];
   readonly checkers: Checker[] = [];
   readonly violations: Violation[] = [];
   readonly trace: string[] = [];

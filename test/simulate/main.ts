@@ -1,4 +1,5 @@
-// npm run simulate -- [--seeds 1000] [--seed <first>] [--processes 2] [--nightly] [--planted]
+// npm run simulate -- [--seeds 1000] [--seed <first>] [--processes 2] [--nightly] [--write]
+// npm run simulate -- --planted [--only <part of a name>] [--seeds 20] [--write]
 
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -9,17 +10,24 @@ import {
 } from '../../contract/simulator/simulate.ts';
 import { coverageTable } from './coverage.ts';
 import { watchLeaseModel } from './lease-model.ts';
+import { huntPlanted, type PlantedVerdict, plantedTable } from './planted.ts';
 import { runSeeds, withBug } from './run-seeds.ts';
+import { writeSection } from './verification.ts';
 
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1000' },
     seed: { type: 'string' },
     processes: { type: 'string', default: '2' },
+    /** Plants every bug whose name has this text, one after the other, until a seed finds it. */
+    planted: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
     /** Plants one bug. */
     plant: { type: 'string' },
     /** Prints which faults met which states. */
     nightly: { type: 'boolean', default: false },
+    /** Writes the figures into docs/verification.md. */
+    write: { type: 'boolean', default: false },
   },
 });
 
@@ -28,6 +36,23 @@ const FAILURES_MAX = 20;
 
 const first = values.seed === undefined ? randomInt(2 ** 30) : Number(values.seed);
 const count = Number(values.seeds);
+if (values.planted) {
+  const verdicts: PlantedVerdict[] = [];
+  await huntPlanted({
+    ...{ first, seedsMax: count, only: values.only },
+    onVerdict(verdict) {
+      verdicts.push(verdict);
+      const { bug, foundAt, seeds, by } = verdict;
+      console.error(
+        `${bug.id}: ${foundAt === undefined ? `not in ${seeds} seeds` : `${by} in seed ${foundAt}`}`,
+      );
+    },
+  });
+  console.log(plantedTable(verdicts));
+  if (values.write) writeSection('planted', plantedTable(verdicts));
+  process.exit();
+}
+
 const coverage = new Map<string, number>();
 const failing: { readonly seed: number; readonly rule: string; readonly text: string }[] = [];
 const total = { seeds: 0, operations: 0, faults: 0, cpuMs: 0, least: Number.POSITIVE_INFINITY };
@@ -51,10 +76,12 @@ await runSeeds({
 });
 
 const seconds = (performance.now() - startedAt) / 1_000;
-console.log(
-  `${total.seeds} seeds from ${first}: ${total.operations} operations (${total.least} at least), ${total.faults} faults, ` +
-    `${seconds.toFixed(1)} s, ${(total.cpuMs / Math.max(1, total.seeds)).toFixed(0)} CPU-ms per seed, ${failing.length} failed.`,
-);
+const summary =
+  `${total.seeds} seeds from ${first}: ${total.operations} operations (${total.least} at least), ` +
+  `${total.faults} faults, ${seconds.toFixed(0)} s, ` +
+  `${(total.cpuMs / Math.max(1, total.seeds)).toFixed(0)} CPU-ms per seed, ${failing.length} failed.`;
+console.log(summary);
+if (values.write) writeSection('simulator', `${summary}\n\n${coverageTable(coverage)}`);
 if (values.nightly) console.log(coverageTable(coverage));
 for (const { seed, rule, text } of failing) console.log(`seed ${seed}: ${rule}: ${text}`);
 const [worst] = failing;

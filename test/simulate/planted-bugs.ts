@@ -1,36 +1,134 @@
 // Bugs that the simulator must find. Each changes one place of one source file, in a process that only
-// runs seeds: no product code can turn one on.
+// runs seeds: no product code can turn one on. Most are the mutants of the statements: each guard of
+// SQLite's statements is left out once, and the contract case that finds it names its rules. The others
+// are in the code around the stores.
+
+import { listMutants } from '../mutation/mutants.ts';
+import { readKillers } from '../mutation/verdict.ts';
 
 export interface PlantedBug {
   readonly id: string;
-  /** The rule that it breaks. */
-  readonly rule: string;
-  /** The bug, as a sentence. */
-  readonly what: string;
+  /** The rules that it breaks. */
+  readonly rules: string;
   readonly file: string;
-  /** Occurs once in the file. */
+  /** Occurs once in the file, or is the whole line of that number. */
   readonly before: string;
+  readonly line?: number;
   readonly after: string;
 }
 
-export const PLANTED_BUGS: readonly PlantedBug[] = [
+const LEASE = 'src/lease';
+
+const BY_HAND: readonly PlantedBug[] = [
   {
-    id: 'successor-skips-rate',
-    rule: 'X-66',
-    what: 'A successor that takes over a slot starts without its rate key.',
-    file: 'src/execution/decide/submit.ts',
-    before: 'gated: keyed.rate !== undefined, hasSlot: true',
-    after: 'gated: false, hasSlot: true',
+    id: 'authority counts from the reply',
+    rules: 'C-3, P2',
+    file: `${LEASE}/heartbeat-loop.ts`,
+    before: 'const authority = new Authority(clock, { sentAt, grantedMs }, caution);',
+    after:
+      'const authority = new Authority(clock, { sentAt: momentOf(clock), grantedMs }, caution);',
   },
   {
-    id: 'claim-delivered-twice',
-    rule: 'X-25',
-    what: 'A worker takes a claim twice: from its list of claims, and from a coordinator that was unsure.',
+    id: 'authority ignores the wall clock',
+    rules: 'C-4, P2',
+    file: `${LEASE}/authority.ts`,
+    before: 'return Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);',
+    after: 'return now.monotonicMs - since.monotonicMs;',
+  },
+  {
+    id: 'authority lasts beyond the grant',
+    rules: 'G-1, P2',
+    file: `${LEASE}/authority.ts`,
+    before: 'this.#usableMs = (grant.grantedMs * (1 - rho)) / (1 + rho) - caution.guardMs;',
+    after: 'this.#usableMs = grant.grantedMs * (2 - rho);',
+  },
+  {
+    id: 'a heartbeat does not look at notices',
+    rules: 'V-1, P2',
+    file: `${LEASE}/heartbeat-loop.ts`,
+    before:
+      'if (result.notices !== this.#core.notices && !(await this.#reconcile(result.notices))) return;',
+    after: '',
+  },
+  {
+    id: 'a fence is minted twice',
+    rules: 'T-2, T-3',
+    file: 'src/store/sqlite/executions/take-claims.ts',
+    before: 'set fence = fence + :count',
+    after: 'set fence = fence + :count - 1',
+  },
+  {
+    id: 'a child that ended does not wake its parent',
+    rules: 'X-16, X-69, P5',
+    file: 'src/store/sqlite/executions/end-execution.ts',
+    before: 'wake_after = wake_after - (status = 2 and wake_after > 0)',
+    after: 'wake_after = wake_after',
+  },
+  {
+    id: 'a message does not wake',
+    rules: 'X-16, P5',
+    file: 'src/execution/decide/deliver.ts',
+    before: "if (kind !== 'child-ended') return wake(execution, now);",
+    after: "if (kind !== 'child-ended') return execution;",
+  },
+  {
+    id: 'compensations run in the order of the steps',
+    rules: 'Y-4',
+    file: 'src/engine/run/compensations.ts',
+    before: 'for (const step of steps.toReversed()) {',
+    after: 'for (const step of steps) {',
+  },
+  {
+    id: 'a killer is never quarantined',
+    rules: 'X-57',
+    file: 'src/engine/worker/drive.ts',
+    before: 'claimed.execution.claimsWithoutProgress >= this.#config.maxClaimsWithoutProgress',
+    after: 'claimed.execution.claimsWithoutProgress >= 1_000_000',
+  },
+  {
+    id: 'a claim whose commit is unknown is forgotten',
+    rules: 'X-25',
+    file: 'src/store/sqlite/executions/orphaned-claims.ts',
+    before:
+      'if (fault instanceof OutcomeUnknown && last !== undefined) this.#suspect(session, last);',
+    after: '',
+  },
+  {
+    id: 'a remote worker forgets a claim whose reply was lost',
+    rules: 'X-27, M-2',
+    file: 'src/worker/delivered-claims.ts',
+    before: 'this.#suspectUntilMs = this.#clock.monotonicMs() + SUSPECT_MS;',
+    after: '',
+  },
+  {
+    id: 'a claim is delivered twice',
+    rules: 'X-25, M-1',
     file: 'src/worker/delivered-claims.ts',
     before: '({ fence }) => !this.#held.has(fence) && !removedMeanwhile.has(fence)',
     after: '() => true',
   },
+  {
+    id: 'a successor skips its rate key',
+    rules: 'X-66, X-70',
+    file: 'src/execution/decide/submit.ts',
+    before: 'gated: keyed.rate !== undefined, hasSlot: true',
+    after: 'gated: false, hasSlot: true',
+  },
 ];
+
+/** Every guard of SQLite's statements for leases and executions, left out. */
+function guards(): readonly PlantedBug[] {
+  const killers = readKillers();
+  return listMutants('sqlite')
+    .filter(({ id, contract }) => contract !== 'access' && !id.includes('<'))
+    .map(({ id, file, line, before, text }) => ({
+      ...{ id: `without guard ${id.slice('sqlite/'.length)}`, line, before, after: text },
+      rules: killers[id]?.split(':')[0] ?? 'none: at once only',
+      file: `src/store/${file}`,
+    }));
+}
+
+export const PLANTED_BUGS: readonly PlantedBug[] = [...BY_HAND, ...guards()];
 
 export function plantedBug(id: string): PlantedBug {
   const found = PLANTED_BUGS.find((bug) => bug.id === id);

@@ -86,7 +86,8 @@ class LeaseRules implements Checker {
     if (replayed) return;
     this.#minted(fence, `the grant of ${key}`);
     if (before !== undefined) {
-      if (before.exit === undefined && predecessor.exit === 'finished') {
+      const declared = before.exit ?? this.#endedSessions.get(before.session);
+      if (predecessor.exit === 'finished' && declared !== 'finished') {
         this.#world.violate(
           'A-2',
           `${key}: the predecessor ended as finished, which no holder declared.`,

@@ -132,6 +132,7 @@ function addWorkers(world: World, ledger: Ledger): void {
   const coordinators = ['coordinator-1', 'coordinator-2'].map((name) =>
     world.actor(name, (life) => startCoordinator(life, pace)),
   );
+  world.coordinators.push(...coordinators);
   for (const name of ['remote-1', 'remote-2'].slice(0, remote)) {
     world.actor(name, (life) => {
       const network = new SimulatedNetwork(

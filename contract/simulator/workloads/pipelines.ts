@@ -185,11 +185,17 @@ async function perform<Value>(
 ): Promise<Value> {
   world.operations += 1;
   const { fence, idempotencyKey } = step;
-  const forMs = between(process.random, 1, 40);
-  step.assertHeld(forMs);
-  ledger.effect(process, { key: `execution ${ctx.id}`, fence, forMs });
   ledger.attempt(process, { execution: ctx.id, key: idempotencyKey, fence });
-  await process.timers.pause(forMs + between(process.random, 1, 150));
+  for (
+    let left = process.random.next() < 0.2 ? between(process.random, 2, 12) : 1;
+    left > 0;
+    left -= 1
+  ) {
+    const forMs = between(process.random, 1, 40);
+    step.assertHeld(forMs);
+    ledger.effect(process, { key: `execution ${ctx.id}`, fence, forMs });
+    await process.timers.pause(forMs + between(process.random, 1, 150));
+  }
   if (process.random.next() < 0.05) throw new Error('a hiccup');
   return value;
 }

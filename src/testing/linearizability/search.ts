@@ -53,8 +53,6 @@ export class LinearizationSearch<
   readonly #pending: Map<Operation, Pending<Operation>> = new Map();
   readonly #lost: Map<Operation, Pending<Operation>> = new Map();
   #used = 0n;
-  /** Some orders of lost calls were not tried. */
-  #isCut = false;
   #explanations: readonly Explanation<State, Operation>[];
 
   constructor(model: SequentialModel<State, Input, Output>, limits: SearchLimits) {
@@ -98,7 +96,6 @@ export class LinearizationSearch<
       round = next;
     }
     if (explained.size === 0 && longest !== undefined) {
-      if (this.#isCut) return 'too-many';
       return { order: orderOf(longest.last), state: longest.state };
     }
     this.#forget(operation, awaited);
@@ -161,10 +158,7 @@ export class LinearizationSearch<
           }
         }
       }
-      if (seen.size > this.#limits.explanations) {
-        this.#isCut = true;
-        return reached;
-      }
+      if (seen.size > this.#limits.explanations) return reached;
       round = next;
     }
     return reached;
