@@ -29,7 +29,7 @@ for (const asset of globSync('**/*.{sql,proto}', { cwd: join(ROOT, 'src') })) {
 // Node does not strip types below node_modules, so the package has the examples as JavaScript.
 for (const example of globSync('**/*.ts', { cwd: join(ROOT, 'examples') })) {
   const source = readFileSync(join(ROOT, 'examples', example), 'utf8');
-  const text = withoutSrc(stripTypeScriptTypes(source)).replaceAll(/\.ts'/g, ".js'");
+  const text = stripTypeScriptTypes(source).replaceAll(/\.ts'/g, ".js'");
   const target = join(DIST, 'examples', example.replace(/\.ts$/, '.js'));
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(target, text);

@@ -1,10 +1,10 @@
 // Fan-out and fan-in. Each picture is one execution, which attaches a thumbnail; a few run at a time. The
 // parent waits for all of them without occupying a worker, and then writes a report.
 //
-//   node examples/executions/image-pipeline.ts
+//   npm run example examples/executions/image-pipeline.ts
 
 import { join } from 'node:path';
-import { type ExecutionId, openHoldfast, pipeline } from '../../src/index.ts';
+import { type ExecutionId, openHoldfast, pipeline } from 'holdfast';
 import { Story } from '../leases/story.ts';
 import { histogram, paint, shrink, toPpm } from './picture.ts';
 

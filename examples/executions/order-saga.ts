@@ -4,10 +4,10 @@
 // the customer pays once. Second order: the card is declined, and the completed steps are compensated in
 // reverse order.
 //
-//   node examples/executions/order-saga.ts
+//   npm run example examples/executions/order-saga.ts
 
 import { join } from 'node:path';
-import { ExecutionFailed, type Handle, type Holdfast, openHoldfast } from '../../src/index.ts';
+import { ExecutionFailed, type Handle, type Holdfast, openHoldfast } from 'holdfast';
 import { Story } from '../leases/story.ts';
 import { orderPipeline, Shop } from './order.ts';
 import type { WorkerReport } from './order-worker.ts';

@@ -1,7 +1,7 @@
 // A worker in its own process. It waits after it has charged the customer, so that the example can kill it
 // exactly there.
 
-import { openHoldfast } from '../../src/index.ts';
+import { openHoldfast } from 'holdfast';
 import { ordered, sendReport } from '../leases/child-process.ts';
 import { orderPipeline, Shop } from './order.ts';
 

@@ -1,7 +1,7 @@
 // An order as a pipeline, and the shop that it calls. If a step fails permanently, the completed steps are
 // compensated in reverse order.
 
-import { type Pipeline, pipeline, StepError } from '../../src/index.ts';
+import { type Pipeline, pipeline, StepError } from 'holdfast';
 import { Journal } from '../leases/journal.ts';
 
 export interface Order {

@@ -2,10 +2,10 @@
 // first, and gets a refund if there is no meal. In the last order the worker is killed while it waits. The
 // answer arrives when no worker runs, and is not lost.
 //
-//   node examples/executions/restaurant-approval.ts
+//   npm run example examples/executions/restaurant-approval.ts
 
 import { join } from 'node:path';
-import { ExecutionFailed, type Handle, type Holdfast, openHoldfast } from '../../src/index.ts';
+import { ExecutionFailed, type Handle, type Holdfast, openHoldfast } from 'holdfast';
 import { Story } from '../leases/story.ts';
 import { Shop } from './order.ts';
 import { mealPipeline } from './restaurant.ts';

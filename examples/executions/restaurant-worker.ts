@@ -1,6 +1,6 @@
 // A worker in its own process. The example kills it while an order waits for the restaurant.
 
-import { openHoldfast } from '../../src/index.ts';
+import { openHoldfast } from 'holdfast';
 import { ordered } from '../leases/child-process.ts';
 import { Shop } from './order.ts';
 import { mealPipeline } from './restaurant.ts';

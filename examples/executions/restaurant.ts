@@ -1,7 +1,7 @@
 // A restaurant order as a pipeline: charge, ask the restaurant, dispatch. If anything fails after the
 // charge, the compensation refunds the customer.
 
-import { type Pipeline, pipeline, question, StepError } from '../../src/index.ts';
+import { type Pipeline, pipeline, question, StepError } from 'holdfast';
 import type { Shop } from './order.ts';
 
 export interface Meal {

@@ -15,8 +15,8 @@ import {
   parseFence,
   parseLeaseKey,
   watchLeases,
-} from '../../src/index.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+} from 'holdfast';
+import { openSqliteStore } from 'holdfast/store/sqlite';
 import { Actor } from './actor.ts';
 import { Ledger, type Payment } from './ledger.ts';
 import { FATAL_INVOICE, INVOICES, KEY, TTL_MS } from './messages.ts';

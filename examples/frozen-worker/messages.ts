@@ -1,6 +1,6 @@
 // The messages between the demo and its workers.
 
-import type { Exit } from '../../src/index.ts';
+import type { Exit } from 'holdfast';
 import type { PaymentResult } from './ledger.ts';
 
 export const KEY = 'payroll';

@@ -12,8 +12,8 @@ import {
   type KernelStore,
   openSession,
   type Session,
-} from '../../src/index.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+} from 'holdfast';
+import { openSqliteStore } from 'holdfast/store/sqlite';
 import { Ledger } from './ledger.ts';
 import {
   FATAL_INVOICE,

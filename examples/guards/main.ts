@@ -1,12 +1,12 @@
 // The smallest example of a guard. A holder is replaced, and the application's own database refuses its
 // late write, although the new holder has not written yet. It needs no service.
 //
-//   node examples/guards/main.ts
+//   npm run example examples/guards/main.ts
 
 import { DatabaseSync } from 'node:sqlite';
-import { SqliteGuard, StaleFence } from '../../src/guards/sqlite.ts';
-import { formatFence, type HeldLease, openSession } from '../../src/index.ts';
-import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
+import { formatFence, type HeldLease, openSession } from 'holdfast';
+import { SqliteGuard, StaleFence } from 'holdfast/guards/sqlite';
+import { openMemoryStore } from 'holdfast/store/memory';
 
 const store = openMemoryStore();
 const guard = new SqliteGuard();

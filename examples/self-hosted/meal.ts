@@ -1,6 +1,6 @@
 // A meal as a pipeline with remote steps: the till and the courier are other workers.
 
-import { hostStep, type Pipeline, pipeline, remoteStep, StepError } from '../../src/index.ts';
+import { hostStep, type Pipeline, pipeline, remoteStep, StepError } from 'holdfast';
 import type { Shop } from '../executions/order.ts';
 
 export interface Meal {

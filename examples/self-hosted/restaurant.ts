@@ -2,15 +2,15 @@
 // runs the order, the till uses gRPC, and the courier uses SQS queues. No worker knows the address of
 // another. The SQS service is a local fake.
 //
-//   node examples/self-hosted/restaurant.ts
+//   npm run example examples/self-hosted/restaurant.ts
 
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { startFauxqs } from 'fauxqs';
-import { HoldfastClient } from '../../src/client/client.ts';
-import { openServer } from '../../src/server/serve.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { HoldfastClient } from 'holdfast/client';
+import { openServer } from 'holdfast/server';
+import { openSqliteStore } from 'holdfast/store/sqlite';
 import { Shop } from '../executions/order.ts';
 import { Story } from '../leases/story.ts';
 

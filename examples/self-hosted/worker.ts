@@ -1,9 +1,9 @@
 // A worker in its own process. Its order names the transport.
 
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { grpcTransport } from '../../src/worker/grpc-transport.ts';
-import { openWorker } from '../../src/worker/open-worker.ts';
-import { sqsTransport } from '../../src/worker/sqs-transport.ts';
+import { openWorker } from 'holdfast/worker';
+import { grpcTransport } from 'holdfast/worker/grpc';
+import { sqsTransport } from 'holdfast/worker/sqs';
 import { Shop } from '../executions/order.ts';
 import { ordered, sendReport } from '../leases/child-process.ts';
 import { courier, meal, till } from './meal.ts';

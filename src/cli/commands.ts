@@ -25,8 +25,8 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       load: async () => (await import('./dev.ts')).devCommand,
     },
     init: {
-      summary: 'Create a project with a pipeline, its test and its worker',
-      examples: ['holdfast init shop', 'holdfast init ../shop'],
+      summary: 'Create a project with a pipeline and its test, from a template',
+      examples: ['holdfast init shop', 'holdfast init ../shop --template embedded'],
       load: async () => (await import('./init.ts')).initCommand,
     },
     contract: {

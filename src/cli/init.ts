@@ -1,4 +1,4 @@
-// `holdfast init` creates a folder with a pipeline, its test, and its worker.
+// `holdfast init` creates a project from a template: a pipeline, its test, and a program that runs it.
 
 import { execFile } from 'node:child_process';
 import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -7,23 +7,39 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Fault } from '../support/fault.ts';
 import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from './command.ts';
+import { TEMPLATES, type TemplateName } from './init-templates.ts';
 import { leastNode, oldNode } from './node-version.ts';
 import { print, printProblem } from './screen.ts';
 
+const NAMES = Object.keys(TEMPLATES) as readonly TemplateName[];
+const DEFAULT: TemplateName = 'coordinator';
+
 export const initCommand: CommandSpec = {
-  usage: 'holdfast init <folder>',
-  flags: {},
+  usage: `holdfast init <folder> [--template ${NAMES.join('|')}]`,
+  flags: {
+    template: {
+      value: NAMES.join('|'),
+      help: `${NAMES.map((each) => `${each}: ${TEMPLATES[each].about}`).join('; ')} (default ${DEFAULT})`,
+    },
+  },
   execute,
 };
 
 /** A package name that npm accepts. */
 const NAME = /^[a-z0-9][a-z0-9._-]{0,99}$/;
 
-async function execute({ words }: Typed): Promise<ExitCode> {
+async function execute({ words, text }: Typed): Promise<ExitCode> {
   const [folder, ...more] = words;
   if (folder === undefined)
     throw new UsageProblem(`<folder> is required. Usage: ${initCommand.usage}`);
   if (more.length > 0) throw new UsageProblem(`Pass one folder. Usage: ${initCommand.usage}`);
+  const given = text('template') ?? DEFAULT;
+  const template = NAMES.find((each) => each === given);
+  if (template === undefined) {
+    throw new UsageProblem(
+      `There is no template "${given}". Nothing was written. Pass --template ${NAMES.join(', ')}.`,
+    );
+  }
   const name = basename(resolve(folder));
   if (!NAME.test(name)) {
     throw new UsageProblem(
@@ -38,15 +54,16 @@ async function execute({ words }: Typed): Promise<ExitCode> {
     await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
   ) as { readonly version: string; readonly devDependencies: Readonly<Record<string, string>> };
   const holdfast = await dependencyFor(folder, version);
-  const files = projectFiles({ name, holdfast, versions });
-  for (const [path, text] of Object.entries(files)) await writeFile(join(folder, path), text);
+  const files = await projectFiles({ name, holdfast, versions, template });
+  for (const [path, content] of Object.entries(files)) {
+    await writeFile(join(folder, path), content);
+  }
   print(
     [
-      `${folder} has a pipeline (order.ts), a test of it (order.test.ts) and a worker (worker.ts). Next, with Node ${await leastNode()} or newer:`,
+      `${folder} has ${TEMPLATES[template].about}. Next, with Node ${await leastNode()} or newer:`,
       '',
       `  cd ${folder} && npm install && npm test && npm run check`,
-      '  npm run dev      # a coordinator with a console, which runs order.ts',
-      `  npx holdfast submit order '{"item":"tent","guest":"ann"}'   # in another terminal`,
+      ...TEMPLATES[template].commands.map((each) => `  ${each}`),
     ].join('\n'),
   );
   const old = await oldNode();
@@ -110,7 +127,7 @@ function isThere(path: string): Promise<boolean> {
   );
 }
 
-// The files that `holdfast init` writes: a pipeline, a passing test of it, and a worker.
+// The files that `holdfast init` writes, beside those of the template.
 
 export interface NewProject {
   readonly name: string;
@@ -118,18 +135,23 @@ export interface NewProject {
   readonly holdfast: string;
   /** The versions of packages that this package is tested with, by name. */
   readonly versions: Readonly<Record<string, string>>;
+  readonly template: TemplateName;
 }
 
 /** By name, below the new folder. */
-export function projectFiles(project: NewProject): Readonly<Record<string, string>> {
+export async function projectFiles(project: NewProject): Promise<Readonly<Record<string, string>>> {
+  const { files, copied } = TEMPLATES[project.template];
+  const copies = copied.map(async (path) => [
+    basename(path),
+    await readFile(join(ROOT, 'examples', path), 'utf8'),
+  ]);
   return {
     'package.json': `${JSON.stringify(manifestOf(project), undefined, 2)}\n`,
     'tsconfig.json': `${JSON.stringify(TYPES, undefined, 2)}\n`,
     '.gitignore': 'node_modules\n.holdfast\nholdfast.db*\n',
-    'order.ts': ORDER,
-    'order.test.ts': ORDER_TEST,
-    'worker.ts': WORKER,
-    'README.md': readmeOf(project.name),
+    ...files,
+    ...Object.fromEntries(await Promise.all(copies)),
+    'README.md': readmeOf(project),
   };
 }
 
@@ -153,96 +175,26 @@ const TYPES = {
 
 const CHECKED_WITH = ['@types/node', 'typescript'] as const;
 
-function manifestOf({ name, holdfast, versions }: NewProject): object {
+function manifestOf({ name, holdfast, versions, template }: NewProject): object {
   return {
     ...{ name, version: '0.0.0', private: true, type: 'module' },
     engines: { node: '>=22.18' },
-    scripts: {
-      dev: `holdfast dev ${MODULE}`,
-      worker: 'node worker.ts',
-      // Named explicitly, so that a Node that is too old fails instead of passing zero tests.
-      test: 'node --test order.test.ts',
-      check: 'tsc -p .',
-    },
+    scripts: TEMPLATES[template].scripts,
     dependencies: { holdfast },
     devDependencies: Object.fromEntries(CHECKED_WITH.map((each) => [each, versions[each] ?? '*'])),
   };
 }
 
-/** A constant, so that tools do not take it for an import of this file. */
-const MODULE = './order.ts';
-
-const ORDER = `// One order, from its charge to its delivery. A recorded step never runs again, even after a crash.
-
-import { pipeline } from 'holdfast';
-
-export interface Order {
-  readonly item: string;
-  readonly guest: string;
-}
-
-export const order = pipeline({
-  name: 'order',
-  async run(ctx, { item, guest }: Order) {
-    const receipt = await ctx.step('charge', ({ idempotencyKey }) => \`\${guest} paid, \${idempotencyKey}\`, {
-      compensate: () => console.log('paid back to', guest),
-    });
-    await ctx.sleep(24 * 60 * 60 * 1000); // a day, which occupies nothing
-    await ctx.step('ship', () => console.log('shipping', item, 'to', guest));
-    return receipt;
-  },
-});
-`;
-
-const ORDER_TEST = `import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { openTestHoldfast } from 'holdfast/testing';
-import { order } from '${MODULE}';
-
-test('an order is shipped a day after it was charged, also when the process dies meanwhile', async () => {
-  await using time = await openTestHoldfast({ pipelines: [order] });
-  const handle = await time.holdfast.submit(order, { item: 'tent', guest: 'ann' });
-  await time.advance(60_000);
-  assert.equal((await time.holdfast.read(handle.id))?.status, 'waiting');
-  await time.restart();
-  await time.advance(24 * 60 * 60 * 1000);
-  assert.match(await handle.result(), /^ann paid/);
-});
-`;
-
-const WORKER = `// Runs orders for a coordinator elsewhere: the one that HOLDFAST_URL names, with the key in HOLDFAST_KEY.
-
-import { openWorker, stopRequested, type Worker } from 'holdfast/worker';
-import { order } from '${MODULE}';
-
-let worker: Worker | undefined;
-void stopRequested().then((reason) => {
-  console.log('stopping:', reason);
-  return worker?.stop() ?? process.exit();
-});
-worker = await openWorker({
-  url: process.env['HOLDFAST_URL'] ?? 'http://127.0.0.1:7433',
-  ...(process.env['HOLDFAST_KEY'] && { key: process.env['HOLDFAST_KEY'] }),
-  pipelines: [order],
-}).catch((error: Error) => {
-  console.error(error.message);
-  process.exit(1);
-});
-console.log('waiting for orders; Ctrl-C stops it');
-`;
-
-function readmeOf(name: string): string {
+function readmeOf({ name, template }: NewProject): string {
   return `# ${name}
 
 Node 22.18 or newer runs it as it is, without a build.
 
 \`\`\`sh
 npm install
-npm test             # the pipeline in order.ts, a day in a moment
+npm test             # moves time, so that it takes a moment
 npm run check        # types
-npm run dev          # a coordinator with a console; it runs order.ts and reloads it when you save it
-npx holdfast submit order '{"item":"tent","guest":"ann"}'    # in another terminal
-npm run worker       # runs orders for a coordinator elsewhere (holdfast serve): HOLDFAST_URL, HOLDFAST_KEY
+${TEMPLATES[template].commands.join('\n')}
 \`\`\`
 `;
 }

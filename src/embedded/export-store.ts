@@ -3,7 +3,7 @@
 
 import type { ExportedRows, ExportPort } from '../features/export/port.ts';
 import { epochOf } from '../lease/fence.ts';
-import { OPTION_NAMES } from '../store/postgres/connect.ts';
+import { OPTION_NAMES } from '../store/postgres/store-options.ts';
 import { Fault } from '../support/fault.ts';
 import { boundedText, optionalFunctions, readOptions } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';

@@ -2,13 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { projectFiles } from '../../src/cli/init.ts';
-import { inFolder, inherited, Spawned, startHoldfast } from './spawned.ts';
+import { TEMPLATES, type TemplateName } from '../../src/cli/init-templates.ts';
+import { runCommand } from '../services/run-command.ts';
+import { holdfast, inFolder, inherited, Spawned, startHoldfast } from './spawned.ts';
 
-const FILES = projectFiles({ name: 'shop', holdfast: '*', versions: {} });
+const PROJECT = { name: 'shop', holdfast: '*', versions: {} };
+const FILES = await projectFiles({ ...PROJECT, template: 'coordinator' });
+const ROOT = join(import.meta.dirname, '../..');
 const SOURCES = new URL('../../src/', import.meta.url);
 
 test('the .gitignore covers the store that `holdfast serve` creates by default', () => {
@@ -30,5 +34,80 @@ test('the worker prints why its key is refused, without a stack, and exits with 
     assert.equal(code, 1);
     assert.match(problems, /key/);
     assert.doesNotMatch(problems, /^ +at /m);
+  });
+});
+
+for (const template of Object.keys(TEMPLATES) as readonly TemplateName[]) {
+  test(`the project of template ${template} type-checks, and its test passes`, async () => {
+    // Below the checkout, so that packages resolve as in a project that installed them.
+    const folder = await mkdtemp(join(ROOT, '.cache/init-'));
+    try {
+      const files = await projectFiles({ ...PROJECT, template });
+      for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+      const { compilerOptions, ...types } = JSON.parse(files['tsconfig.json'] ?? '');
+      const { paths } = JSON.parse(await readFile(join(ROOT, 'tsconfig.json'), 'utf8'))
+        .compilerOptions as { readonly paths: Readonly<Record<string, readonly [string]>> };
+      const sources = Object.entries(paths).map(([name, [file]]) => [name, [join(ROOT, file)]]);
+      // The sources compile only with this option. It is stricter than the project's own ones.
+      const exactOptionalPropertyTypes = true;
+      const options = {
+        ...compilerOptions,
+        exactOptionalPropertyTypes,
+        paths: Object.fromEntries(sources),
+      };
+      await writeFile(
+        join(folder, 'tsconfig.json'),
+        JSON.stringify({ ...types, compilerOptions: options }),
+      );
+      await runCommand(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]);
+      const { scripts } = JSON.parse(files['package.json'] ?? '') as {
+        readonly scripts: { readonly test: string };
+      };
+      const [, ...words] = scripts.test.split(' ');
+      const hook = join(ROOT, 'scripts/package-sources.ts');
+      const tested = await runCommand(
+        process.execPath,
+        ['--import', hook, '--test-reporter=tap', ...words],
+        { cwd: folder, env: inherited() },
+      );
+      assert.match(tested, /# fail 0/);
+      assert.match(tested, /# pass [12]\n/);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+test('the service of template embedded takes an order, and stops by SIGTERM', async () => {
+  const { 'main.ts': main = '', 'order.ts': order = '' } = await projectFiles({
+    ...PROJECT,
+    template: 'embedded',
+  });
+  await inFolder(async (folder, own) => {
+    await writeFile(join(folder, 'main.ts'), main);
+    await writeFile(join(folder, 'order.ts'), order);
+    const hook = join(ROOT, 'scripts/package-sources.ts');
+    const env = { ...inherited(), PORT: '0' };
+    const words = ['--import', hook, 'main.ts'];
+    const service = own(new Spawned(spawn(process.execPath, words, { cwd: folder, env })));
+    const port = await service.prints(/port: (\d+)/);
+    const url = `http://127.0.0.1:${port}/orders`;
+    const body = '{"item":"tent","guest":"ann"}';
+    const headers = { 'idempotency-key': 'order/1' };
+    const ids = await Promise.all(
+      [1, 2].map(async () => (await fetch(url, { method: 'POST', headers, body })).json()),
+    );
+    assert.deepEqual(ids[0], ids[1]);
+    const { id } = ids[0] as { readonly id: string };
+    assert.equal((await fetch(`${url}/${id}`)).status, 200);
+    assert.equal((await service.stop()).code, 0);
+  });
+});
+
+test('an unknown template is refused with the names of all', async () => {
+  await inFolder(async (folder) => {
+    const ran = await holdfast(['init', join(folder, 'shop'), '--template', 'lambda']);
+    assert.equal(ran.code, 2);
+    assert.match(ran.problems, /no template "lambda"\. Nothing was written\. .*embedded/);
   });
 });

@@ -11,7 +11,7 @@ import { openHoldfast } from '../../src/index.ts';
 import { until } from '../processes/stage/until.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/start/five-minutes.md');
-const HOOK = join(import.meta.dirname, 'package-sources.ts');
+const HOOK = join(import.meta.dirname, '../../scripts/package-sources.ts');
 const LAST_BEFORE_THE_KILL = 'charging, attempt 2';
 
 function start(folder: string): ChildProcess {

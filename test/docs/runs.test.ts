@@ -54,7 +54,7 @@ async function outputOf(code: string): Promise<string> {
   const key = randomBytes(32).toString('base64');
   try {
     await writeFile(join(folder, 'example.ts'), code);
-    const hook = join(import.meta.dirname, 'package-sources.ts');
+    const hook = join(import.meta.dirname, '../../scripts/package-sources.ts');
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const { stdout } = await promisify(execFile)(
       process.execPath,

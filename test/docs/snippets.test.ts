@@ -10,7 +10,6 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { isFullRun } from '../services/tier.ts';
-import { sourceOf } from '../tidy/package-exports.ts';
 import { publicApi } from '../tidy/public-api.ts';
 import { examplesOf } from './examples.ts';
 
@@ -71,7 +70,7 @@ async function compile(snippets: readonly Snippet[]): Promise<string> {
     for (const { from, line, code } of snippets) {
       await writeFile(join(folder, `${from}-${line}.ts`), `${code}\nexport {};\n`);
     }
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(await configFor()));
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(CONFIG));
     const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
     return await promisify(execFile)(process.execPath, [
       compiler,
@@ -87,25 +86,9 @@ async function compile(snippets: readonly Snippet[]): Promise<string> {
   }
 }
 
-/** The names of the package's entry points, mapped to their sources. */
-async function configFor(): Promise<object> {
-  const { exports } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
-    exports: Record<string, string | { default: string }>;
-  };
-  const paths = Object.fromEntries(
-    Object.entries(exports).flatMap(([entry, target]) => {
-      if (typeof target === 'string') return [];
-      return [[`holdfast${entry.slice(1)}`, [join(ROOT, sourceOf(target.default))]]];
-    }),
-  );
-  return {
-    extends: join(ROOT, 'tsconfig.json'),
-    compilerOptions: {
-      paths,
-      noUnusedLocals: false,
-      isolatedDeclarations: false,
-      declaration: false,
-    },
-    include: ['*.ts'],
-  };
-}
+/** The project maps the names of the package's entry points to their sources. */
+const CONFIG = {
+  extends: join(ROOT, 'tsconfig.json'),
+  compilerOptions: { noUnusedLocals: false, isolatedDeclarations: false, declaration: false },
+  include: ['*.ts'],
+};

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { globSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
+import type { Message } from '../../examples/agent/agent.ts';
+import { ruleModel } from '../../examples/agent/rule-model.ts';
 import { playExample } from '../services/play-example.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../examples/executions');
@@ -49,4 +56,80 @@ describe('examples of executions', () => {
     test(`${name} prints the expected story, and leaves nothing behind`, () =>
       playExample(join(EXAMPLES, name), lines));
   }
+});
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** The end of each story that has its own folder. */
+const OTHERS: Readonly<Record<string, readonly RegExp[]>> = {
+  'agent/main.ts': [
+    /asks for approval: \{"tool":"refund","input":\{"id":7,"cents":4200\}\}/,
+    /SIGKILL: worker-1, after 2 calls of the model/,
+    /We refunded 42 euros/,
+    /called the model 1 time/,
+    /We cannot refund order 7/,
+    /Order 8 arrived in time/,
+  ],
+  'hono/main.ts': [
+    /gets one order/,
+    /"output":"shipped tent"/,
+    /effects: charge tent, ship tent\n/,
+  ],
+  'outbox/main.ts': [
+    /relay-2 +takes over/,
+    /relay-1 +wakes up and is REFUSED: Fence 1\.1 .* is stale/,
+    /keeps 4: ordered tent, ordered stove, ordered lamp, ordered rope\n/,
+  ],
+};
+
+for (const [file, lines] of Object.entries(OTHERS)) {
+  test(`the example ${file} prints the expected story, and leaves nothing behind`, () =>
+    playExample(join(ROOT, 'examples', file), lines));
+}
+
+test('the agent works with a model behind an OpenAI-compatible API', async (t) => {
+  const service = createServer(async (request, response) => {
+    const { messages, tools } = (await json(request)) as ChatRequest;
+    assert.equal(request.headers.authorization, 'Bearer secret');
+    assert.deepEqual(
+      tools.map((each) => each.function.name),
+      ['find_order', 'refund'],
+    );
+    const received = messages.map(({ role, content }) =>
+      content.startsWith('Result: ')
+        ? { role: 'tool', content: content.slice(8) }
+        : { role, content },
+    ) as readonly Message[];
+    const reply = await ruleModel(received, {});
+    const message =
+      reply.kind === 'answer'
+        ? { content: reply.text }
+        : {
+            content: null,
+            tool_calls: [
+              { function: { name: reply.tool, arguments: JSON.stringify(reply.input) } },
+            ],
+          };
+    response.end(JSON.stringify({ choices: [{ message }] }));
+  }).listen(0, '127.0.0.1');
+  await once(service, 'listening');
+  t.after(() => service.close());
+  const { port } = service.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/v1`;
+  const variables = { MODEL_URL: url, MODEL_KEY: 'secret', MODEL_NAME: 'any' };
+  await playExample(join(ROOT, 'examples/agent/main.ts'), [/We refunded 42 euros/], variables);
+});
+
+interface ChatRequest {
+  readonly messages: readonly { readonly role: string; readonly content: string }[];
+  readonly tools: readonly { readonly function: { readonly name: string } }[];
+}
+
+test('the table of examples has each program with its command, and no other', async () => {
+  const files = globSync('examples/**/*.ts', { cwd: ROOT });
+  const texts = await Promise.all(files.map((file) => readFile(join(ROOT, file), 'utf8')));
+  const commands = texts.flatMap((text) => /^\/\/ {3}(npm run example .+)$/m.exec(text)?.[1] ?? []);
+  const table = await readFile(join(ROOT, 'examples/README.md'), 'utf8');
+  const listed = [...table.matchAll(/`(npm run example examples\S+)`/g)].map(([, each]) => each);
+  assert.deepEqual([...listed].sort(), [...commands].sort());
 });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
+const HOOK = join(import.meta.dirname, '../../scripts/package-sources.ts');
 const MAIN = join(import.meta.dirname, '../../examples/frozen-worker/main.ts');
 
 /** In the order in which a reader sees them. */
@@ -30,7 +31,7 @@ const PRINTED: readonly RegExp[] = [
 test('P1: `npm run demo` plays a frozen worker with and without the check, and prints the expected story', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-demo-'));
   const { FORCE_COLOR: _, ...env } = process.env;
-  const demo = spawn(process.execPath, [MAIN], {
+  const demo = spawn(process.execPath, ['--import', HOOK, MAIN], {
     env: { ...env, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -5,15 +5,21 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+const HOOK = join(import.meta.dirname, '../../scripts/package-sources.ts');
+
 /**
  * Runs the file. Its output must have these lines in this order, and its temporary folder must be
  * empty afterwards.
  */
-export async function playExample(file: string, lines: readonly RegExp[]): Promise<void> {
+export async function playExample(
+  file: string,
+  lines: readonly RegExp[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-example-'));
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const example = spawn(process.execPath, [file], {
-    env: { ...env, TMPDIR: folder },
+  const example = spawn(process.execPath, ['--import', HOOK, file], {
+    env: { ...env, TMPDIR: folder, ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   try {

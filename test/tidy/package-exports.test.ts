@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { exportProblems } from './package-exports.ts';
+import { exportProblems, type Manifest, sourceOf } from './package-exports.ts';
 import { readProjectFile } from './project-files.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -13,6 +13,19 @@ test('every path the package exports has its source', () => {
     exportProblems(manifest, (path) => existsSync(join(ROOT, path))),
     [],
   );
+});
+
+test('the compiler finds each entry point of the package in its source', () => {
+  const { exports } = JSON.parse(readProjectFile('package.json')) as Manifest;
+  const { compilerOptions } = JSON.parse(readProjectFile('tsconfig.json')) as {
+    readonly compilerOptions: { readonly paths: object };
+  };
+  const entries = Object.entries(exports).flatMap(([subpath, target]) =>
+    typeof target === 'string'
+      ? []
+      : [[`holdfast${subpath.slice(1)}`, [`./${sourceOf(target['default'] ?? '')}`]]],
+  );
+  assert.deepEqual(compilerOptions.paths, Object.fromEntries(entries));
 });
 
 test('the rule bites', () => {

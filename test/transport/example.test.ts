@@ -14,3 +14,14 @@ test('M-12: the restaurant, self-hosted: workers over REST, gRPC and SQS serve o
     /effects: charge ann, dispatch soup, charge bob, refund bob\n/,
   ]);
 });
+
+test('M-26: the restaurant over push: a killed endpoint is replaced, and charges once', async () => {
+  const file = join(import.meta.dirname, '../../examples/self-hosted/restaurant-push.ts');
+  await playExample(file, [
+    /endpoint-1 +charged ann, and asks the restaurant/,
+    /SIGKILL: endpoint-1/,
+    /approves the soup/,
+    /endpoint-2 +continues; the order is completed: dispatch soup/,
+    /effects: charge ann, dispatch soup\n/,
+  ]);
+});

@@ -2,7 +2,7 @@
 // partitions, and repeat at most the records after the last checkpoint. Then a new process joins: the
 // others hand partitions over to it, and no record is repeated.
 //
-//   node examples/leases/partition-processor/main.ts
+//   npm run example examples/leases/partition-processor/main.ts
 
 import { join } from 'node:path';
 import { Journal } from '../journal.ts';

@@ -1,8 +1,8 @@
 // One of several processes that share the partitions of a stream. It reads each partition from its last
 // checkpoint, and saves a checkpoint every few records.
 
-import { type PoolTerm, pool } from '../../../src/recipes/index.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { type PoolTerm, pool } from 'holdfast/recipes';
+import { openSqliteStore } from 'holdfast/store/sqlite';
 import { briefly, ordered, sendReport, stopWasRequested } from '../child-process.ts';
 import { Journal } from '../journal.ts';
 

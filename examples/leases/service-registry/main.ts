@@ -1,11 +1,11 @@
 // A node monitor. Three nodes register. One leaves, one is frozen for a moment, and one is killed. The
 // monitor prints each change: joined, suspect, recovered, gone.
 //
-//   node examples/leases/service-registry/main.ts
+//   npm run example examples/leases/service-registry/main.ts
 
 import { join } from 'node:path';
-import { type MemberChange, type Registry, registry } from '../../../src/recipes/index.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { type MemberChange, type Registry, registry } from 'holdfast/recipes';
+import { openSqliteStore } from 'holdfast/store/sqlite';
 import { Story } from '../story.ts';
 import type { NodeReport } from './node.ts';
 

@@ -1,7 +1,7 @@
 // A node of the service. It registers its zone and address, and runs until it must stop.
 
-import { registry } from '../../../src/recipes/index.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { registry } from 'holdfast/recipes';
+import { openSqliteStore } from 'holdfast/store/sqlite';
 import { ordered, sendReport, stopWasRequested } from '../child-process.ts';
 
 export interface NodeOrder {

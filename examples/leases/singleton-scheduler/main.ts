@@ -1,10 +1,10 @@
 // Three processes, one schedule. The leader is killed, and a standby takes over after its session has
 // expired. The second leader stops on request and hands over at once.
 //
-//   node examples/leases/singleton-scheduler/main.ts
+//   npm run example examples/leases/singleton-scheduler/main.ts
 
 import { join } from 'node:path';
-import { formatFence, parseFence } from '../../../src/index.ts';
+import { formatFence, parseFence } from 'holdfast';
 import { Journal } from '../journal.ts';
 import { type Actor, Story } from '../story.ts';
 import type { SchedulerReport, Slot } from './scheduler.ts';

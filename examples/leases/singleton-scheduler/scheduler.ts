@@ -1,7 +1,7 @@
 // One of several processes that can run the schedule. `elect` chooses one of them.
 
-import { elect, type Term } from '../../../src/recipes/index.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { elect, type Term } from 'holdfast/recipes';
+import { openSqliteStore } from 'holdfast/store/sqlite';
 import { briefly, ordered, sendReport, stopWasRequested } from '../child-process.ts';
 import { Journal } from '../journal.ts';
 

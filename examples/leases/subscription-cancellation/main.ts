@@ -1,11 +1,11 @@
 // Cancels a subscription in three steps. The process is killed right after the provider's refund, before it
 // records that. The next process continues without a second refund.
 //
-//   node examples/leases/subscription-cancellation/main.ts
+//   npm run example examples/leases/subscription-cancellation/main.ts
 
 import { join } from 'node:path';
-import { parseLeaseKey } from '../../../src/index.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { parseLeaseKey } from 'holdfast';
+import { openSqliteStore } from 'holdfast/store/sqlite';
 import { Story } from '../story.ts';
 import { Provider } from './provider.ts';
 import { STEPS, SUBSCRIPTION, type WorkerReport } from './worker.ts';

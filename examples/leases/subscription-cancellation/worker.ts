@@ -1,9 +1,9 @@
 // Cancels one subscription in steps. It records an intent before each call to the provider, and a checkpoint
 // after it. A successor knows which steps are done, and which one may be.
 
-import { openSession } from '../../../src/index.ts';
-import { type Term, withLease } from '../../../src/recipes/index.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { openSession } from 'holdfast';
+import { type Term, withLease } from 'holdfast/recipes';
+import { openSqliteStore } from 'holdfast/store/sqlite';
 import { ordered, sendReport } from '../child-process.ts';
 import { Provider } from './provider.ts';
 

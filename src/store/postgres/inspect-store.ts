@@ -4,11 +4,12 @@ import type { ClientBase } from 'pg';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import type { StoreFact, StoreReport } from '../contract/store-report.ts';
 import { epochFact, sealFacts } from '../inspect-facts.ts';
-import { loadDriver, type PostgresStoreOptions, schemaOf } from './connect.ts';
+import { loadDriver } from './connect.ts';
 import { quoteIdentifier, toFault } from './database.ts';
 import { knownMigrations } from './migrate.ts';
 import { OLDEST_SNAPSHOT, type SnapshotRow, snapshotProblem } from './oldest-snapshot.ts';
 import { type Way, wayOf } from './pooler.ts';
+import { type PostgresStoreOptions, schemaOf } from './store-options.ts';
 
 const CONNECT_MS = 5_000;
 

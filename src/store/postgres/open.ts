@@ -13,15 +13,7 @@ import { termsOf } from '../sql/leases/terms.ts';
 import { acquire } from './acquire.ts';
 import { adopt } from './adopt-server.ts';
 import { checkpoint } from './checkpoint.ts';
-import {
-  connectDirectly,
-  describeDurability,
-  loadDriver,
-  OPTION_NAMES,
-  type PostgresStoreOptions,
-  schemaOf,
-  settingsOf,
-} from './connect.ts';
+import { connectDirectly, describeDurability, loadDriver, settingsOf } from './connect.ts';
 import { Database, STORE_NOW_SQL } from './database.ts';
 import { openExecutions } from './executions/open.ts';
 import { sealsOf } from './export/open-for-export.ts';
@@ -33,9 +25,10 @@ import { knownMigrations, migrate } from './migrate.ts';
 import { openPool } from './pooler.ts';
 import { type Gaps, readEvents } from './read-events.ts';
 import { raiseEpoch } from './recover.ts';
+import { OPTION_NAMES, type PostgresStoreOptions, schemaOf } from './store-options.ts';
 import { sweep } from './sweep.ts';
 
-export type { PostgresStoreOptions } from './connect.ts';
+export type { PostgresStoreOptions } from './store-options.ts';
 
 interface Parts {
   readonly pool: Pool;

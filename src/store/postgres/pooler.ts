@@ -5,8 +5,9 @@
 
 import type { ClientBase, Pool } from 'pg';
 import { systemRandom } from '../../support/random.ts';
-import { type Driver, type PostgresStoreOptions, poolOf } from './connect.ts';
+import { type Driver, poolOf } from './connect.ts';
 import { quoteIdentifier, toFault } from './database.ts';
+import type { PostgresStoreOptions } from './store-options.ts';
 
 /** The path by which statements reach the server. */
 export interface Way {

@@ -8,17 +8,10 @@ import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
 import { adopt } from '../adopt-server.ts';
 import { withRetries } from '../committer.ts';
-import {
-  describeDurability,
-  loadDriver,
-  OPTION_NAMES,
-  type PostgresStoreOptions,
-  poolOf,
-  schemaOf,
-  settingsOf,
-} from '../connect.ts';
+import { describeDurability, loadDriver, poolOf, settingsOf } from '../connect.ts';
 import { Database, STORE_NOW_SQL, statement } from '../database.ts';
 import { knownMigrations, migrate } from '../migrate.ts';
+import { OPTION_NAMES, type PostgresStoreOptions, schemaOf } from '../store-options.ts';
 import { dump, load } from './rows.ts';
 import { readSeal, seal, unseal } from './seal.ts';
 

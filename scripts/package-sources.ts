@@ -1,12 +1,12 @@
-// Loaded with --import: resolves the names of the package's entry points to their sources, so that an example of the
-// guide runs as a user writes it. Other packages come from those of the project.
+// Loaded with --import: resolves the names of the package's entry points to their sources, so that examples run as a
+// user writes them. Other packages come from those of the project.
 
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { sourceOf } from '../tidy/package-exports.ts';
+import { sourceOf } from '../test/tidy/package-exports.ts';
 
-const ROOT = new URL('../../', import.meta.url);
+const ROOT = new URL('../', import.meta.url);
 const { exports } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as {
   readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
 };
