@@ -19,6 +19,8 @@ interface Stand {
   readonly server: Server;
   readonly address: string;
   readonly key: string;
+  /** A key of another project. */
+  readonly otherKey: () => Promise<string>;
   readonly notify: () => Promise<unknown>;
   reads(): number;
   [Symbol.asyncDispose](): Promise<void>;
@@ -43,6 +45,7 @@ async function stand(limits: Partial<HttpLimits>): Promise<Stand> {
   const submitter = server.firstKey ?? '';
   return {
     ...{ server, key, address: server.grpcAddress ?? '', reads: () => reads },
+    otherKey: () => createKey(store, 'other'),
     notify: () =>
       fetch(`${server.url}/v1/executions`, {
         method: 'POST',
@@ -236,6 +239,72 @@ test('M-10: one address has no more connections than its share, over HTTP and gR
   for (const each of first) each.destroy();
   await Promise.all(first.map(whenClosed));
   assert.equal(await codeOf(at.address, at.key), 'ok');
+});
+
+const LARGE = 400 * 1024;
+
+/** All but the last byte of large messages, each as a call of its own over one connection. */
+function unfinished(
+  address: string,
+  { path, key }: { readonly path: string; readonly key: string },
+) {
+  const session = connect(`http://${address}`);
+  session.on('error', () => undefined);
+  const begin = () => {
+    const stream = session.request({
+      ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+      authorization: `Bearer ${key}`,
+    });
+    stream.on('error', () => undefined);
+    const message = Buffer.alloc(LARGE + 4);
+    message.writeUInt32BE(LARGE, 1);
+    const taken = new Promise<void>((resolve) => stream.write(message, () => resolve()));
+    return { stream, taken };
+  };
+  return { session, begin };
+}
+
+test('P-18: large messages of a project wait before they are read, and other messages do not', async () => {
+  await using at = await stand({ bodyBytesMax: 512 * 1024 });
+  const { session, begin } = unfinished(at.address, { path: WORK_SERVICE.Call.path, key: at.key });
+  await Promise.all([begin().taken, begin().taken]);
+  const client = stockClient(at.address, at.key);
+  let isDone = false;
+  const third = client.ask({ ...GREETING, body: { text: 'x'.repeat(LARGE) } }).finally(() => {
+    isDone = true;
+  });
+  const healthy = stockClient(at.address, await at.otherKey());
+  for (let nth = 0; nth < 5; nth += 1) {
+    const { id } = await healthy.ask({ ...GREETING, body: { text: 'x'.repeat(LARGE) } });
+    assert.equal(id, 'one');
+    assert.equal(await codeOf(at.address, at.key), 'ok', 'a small message of the same project');
+  }
+  assert.equal(isDone, false, 'it waits for room');
+  session.destroy();
+  assert.equal((await third).id, 'one', 'a caller that leaves frees its room');
+  client.close();
+  healthy.close();
+});
+
+test('P-18: large messages in the streams of one connection wait before they are read', async () => {
+  await using at = await stand({ bodyBytesMax: 512 * 1024 });
+  const target = { path: WORK_SERVICE.Stream.path, key: at.key };
+  const { session, begin } = unfinished(at.address, target);
+  const first = begin();
+  await Promise.all([first.taken, begin().taken]);
+  let isTaken = false;
+  const third = begin().taken.then(() => {
+    isTaken = true;
+  });
+  for (let nth = 0; nth < 3; nth += 1) {
+    const another = unfinished(at.address, target);
+    await Promise.all([another.begin().taken, another.begin().taken]);
+    another.session.destroy();
+  }
+  assert.equal(isTaken, false, 'it waits for room');
+  first.stream.write(Buffer.alloc(1));
+  await third;
+  session.destroy();
 });
 
 /** Resolves when the server has closed it, by an end or by a reset. */

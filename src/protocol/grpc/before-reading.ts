@@ -5,10 +5,13 @@
 // This is a file of its own because its types need an optional peer, and the server's types must
 // resolve without it.
 
+import type { Http2Stream } from 'node:http2';
 import type { Metadata, ServerInterceptingCallInterface, ServerInterceptor } from '@grpc/grpc-js';
 import type { Timers } from '../../support/timer.ts';
+import { ByteTurns } from '../../support/turns.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
-import type { Caller } from '../rest/route.ts';
+import { type Caller, projectShare } from '../rest/route.ts';
+import { Arriving, type ArrivingParts } from './arriving.ts';
 
 export interface BeforeReading {
   readonly driver: Pick<
@@ -20,6 +23,8 @@ export interface BeforeReading {
   readonly refuse: (refusal: unknown) => Promise<ReplyEnvelope>;
   readonly cut: (peer: string) => void;
   readonly requestMs: number;
+  /** The limit of one message. */
+  readonly bytesMax: number;
   readonly timers: Timers;
 }
 
@@ -31,15 +36,32 @@ interface IncomingCall {
 /** The admitted caller of each call, by its metadata. */
 export type Admitted = WeakMap<Metadata, Caller>;
 
+/** The messages of the largest size that one project or connection may send at once. */
+const MESSAGES_AT_ONCE = 2;
+
 export function beforeReading(parts: BeforeReading, admitted: Admitted): ServerInterceptor {
-  const { driver, admit, cut, requestMs, timers } = parts;
+  const { driver, admit, cut, requestMs, timers, bytesMax } = parts;
+  const turns = new ByteTurns(MESSAGES_AT_ONCE * bytesMax);
+  const limit = (
+    call: ServerInterceptingCallInterface,
+    how: Pick<ArrivingParts, 'name' | 'keeps' | 'waits'>,
+  ): Arriving => new Arriving(streamOf(call), { turns, bytesMax, ...how });
   return ({ requestStream }, call) => {
-    if (requestStream) return new driver.ServerInterceptingCall(call);
-    const arrived = timers.after(requestMs, () => cut(call.getPeer()));
+    if (requestStream) {
+      limit(call, { name: `connection ${call.getPeer()}`, keeps: 'until-whole' });
+      return new driver.ServerInterceptingCall(call);
+    }
+    const isLate = (): void => cut(call.getPeer());
+    let arrived = timers.after(requestMs, isLate);
     const onReceiveMetadata = (metadata: Metadata, pass: (metadata: Metadata) => void): void => {
       admit({ metadata, getPeer: () => call.getPeer() }).then(
         (caller) => {
           admitted.set(metadata, caller);
+          const waits = (isWaiting: boolean): void => {
+            arrived();
+            if (!isWaiting) arrived = timers.after(requestMs, isLate);
+          };
+          limit(call, { name: projectShare(caller.project), keeps: 'until-closed', waits });
           pass(metadata);
         },
         (refusal: unknown) => {
@@ -56,10 +78,15 @@ export function beforeReading(parts: BeforeReading, admitted: Admitted): ServerI
             arrived();
             pass();
           },
-          onCancel: arrived,
+          onCancel: () => arrived(),
         }),
     });
   };
+}
+
+/** An interceptor cannot pause a call. The HTTP/2 stream below it can; gRPC does not declare it. */
+function streamOf(call: ServerInterceptingCallInterface): Http2Stream {
+  return (call as unknown as { readonly stream: Http2Stream }).stream;
 }
 
 async function sendRefusal(

@@ -72,7 +72,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
     interceptors: [
       beforeReading(
         {
-          ...{ driver, cut, requestMs, timers },
+          ...{ driver, cut, requestMs, bytesMax, timers },
           admit: (call) => parts.admit(accessOf(call)),
           refuse: (refusal) => refused(parts, NOTHING, refusal),
         },
