@@ -210,10 +210,10 @@ class LeaseRules implements Checker {
       this.#world.violate('E-3', `Session ${id} ended twice.`);
     }
     this.#endedSessions.set(id, by.kind === 'owner' ? by.exit : 'revoked');
-    if (by.kind === 'operator') this.#forceAll(id);
+    this.#forceAll(id);
   }
 
-  /** An operator does not wait for the holder. */
+  /** An operator does not wait for the holder. A holder that closes its session gives its keys up. */
   #forceAll(session: string): void {
     for (const state of this.#keys.values()) {
       if (state.session === session) this.#ledger.forced(state.fence);
