@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import {
   claimAll,
@@ -13,6 +14,7 @@ import {
   worker as someWorker,
   step,
 } from '../../contract/execution/worker.ts';
+import { HoldfastClient } from '../../src/client/client.ts';
 import { parsePipelineName } from '../../src/execution/names.ts';
 import { Holdfast, pipeline, remoteStep } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
@@ -95,6 +97,37 @@ test('M-12: a pipeline in Python continues after another worker stopped', () =>
     const own = `reservation ${half}/0/step:reserve#1`;
     assert.equal(result.reservation, claimed === undefined ? own : 'theirs');
   }));
+
+test('a worker in Python warns once without a coordinator, and stops when it is asked to', async () => {
+  const options = { auth: 'off', console: false } as const;
+  const found = await openServer({ store: openMemoryStore(), port: 0, ...options });
+  const { url } = found;
+  await found.close();
+  const child = spawn(await findPython(), [join(EXAMPLE, 'worker.py')], {
+    env: pythonEnvironment({ HOLDFAST_URL: url }),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  try {
+    const lines = createInterface({ input: child.stderr });
+    const printed: string[] = [];
+    lines.on('line', (line) => printed.push(line));
+    await once(lines, 'line');
+    const port = Number(new URL(url).port);
+    await using server = await openServer({ store: openMemoryStore(), port, ...options });
+    const client = new HoldfastClient({ url: server.url });
+    const { id } = await client.executions.submit({ pipeline: 'score', input: { text: 'tea' } });
+    assert.equal((await client.executions.result(id)).status, 'completed');
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    assert.match(
+      printed[0] ?? '',
+      /The coordinator at http:\S+ did not respond .* Set HOLDFAST_URL/,
+    );
+    assert.equal(printed.filter((line) => line.includes('Set HOLDFAST_URL')).length, 1);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
 
 test('the example in Python submits an order, retries a step and answers its question', async () => {
   const store = openMemoryStore();

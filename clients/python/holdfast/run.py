@@ -13,6 +13,7 @@ import time
 from typing import Any, Coroutine, Mapping, Optional
 
 from .calls import Call, ChildrenCall, Entry
+from .claim import Claim, cancel_failure, rows_of
 from .context import Context
 from .errors import (
     ClaimLost,
@@ -38,41 +39,39 @@ DRIFT_GRACE = 2.0
 CLAIMS_WITHOUT_PROGRESS_MAX = 5
 #: Turns of the loop in which the code reacts to a result before it gets the next.
 _TURNS = 10
+_DRIFT_FIX = (
+    "The recorded steps stay. Deploy code that makes the same calls, then resume the execution."
+)
+_UNSUPPORTED = "Workers in Python do not support this. Start a worker in TypeScript."
+_BUG_FIX = "Deploy fixed code and resume the execution, or cancel it."
 #: Errors outside steps that show a bug in the code rather than a failure of the work.
 _BUGS = (TypeError, NameError, AttributeError, ImportError, SyntaxError)
 
 
-class Run:
+class Run(Claim):
+    """The code of one execution, under one claim."""
+
     def __init__(
         self, work: Work, session: Session, pipeline: Pipeline, claim: Mapping[str, Any]
     ) -> None:
-        self.work = work
-        self.session = session
+        super().__init__(work, session, claim)
         self.pipeline = pipeline
-        self.execution: Mapping[str, Any] = claim["execution"]
-        self.fence: int = claim["fence"]
         self.calls: dict[str, Call] = {}
         #: The bodies of child-ended events with the decoded output, by call.
         self.ended_children: dict[str, Mapping[str, Any]] = {}
-        self.has_awaited = False
-        self._previous = claim["previous"]
-        self._seq: int = self.execution["seq"] + 1
-        self._clock = (float(claim["claimedAt"]), time.monotonic())
         self._history = History()
         self._settlements: list[Settlement] = []
         self._missing_open: set[str] = set()
         self._deferred: list[Call] = []
         self._outbox: list[Entry] = []
-        self._appended: list[Entry] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._code: Optional[asyncio.Task[Any]] = None
         self._cancelled: Optional[str] = None
         self._trouble: Optional[BaseException] = None
-        self._inbox_count: int = self.execution["inboxCount"]
+        self._is_noticed = False
         self._is_stopping = False
         self._is_abandoned = False
-        self._is_over = False
         self.inbox = Inbox(self, set())
 
     # What calls and the worker use.
@@ -80,11 +79,6 @@ class Run:
     @property
     def is_cancelled(self) -> bool:
         return self._cancelled is not None
-
-    def store_now(self) -> float:
-        """The time of the store, in milliseconds since 1970."""
-        at, since = self._clock
-        return at + (time.monotonic() - since) * 1000
 
     def enter(self, call: Call) -> asyncio.Future[Any]:
         """Takes a call of the code. It starts once the history is used up."""
@@ -115,14 +109,8 @@ class Run:
 
     def check_inbox(self) -> None:
         """A message may have arrived."""
-        self._inbox_count = max(self._inbox_count, self.inbox.seen + 1)
+        self._is_noticed = True
         self._wake()
-
-    async def encode(self, value: Any) -> dict[str, Any]:
-        return await self.work.encode(self.session, value)
-
-    async def decode(self, envelope: Mapping[str, Any]) -> Any:
-        return await self.work.decode(self.session, envelope)
 
     def stop(self, abandon: bool = False) -> None:
         """Starts nothing new, and gives the execution back: once its steps ended, or now."""
@@ -137,7 +125,7 @@ class Run:
         except ClaimLost as error:
             log.info("%s left this worker: %s", self._label, error)
         except Drift as error:
-            await self._last_try(f"{error} The recorded steps stay. Deploy code that makes the same calls, then resume the execution.")
+            await self._last_try(f"{error} {_DRIFT_FIX}")
         except UnreadableValue as error:
             await self._last_try(f"A value cannot be read: {error}")
         except WriteRejected as error:
@@ -158,7 +146,7 @@ class Run:
             message = "Its last claims recorded nothing, and their workers were lost."
             await self._fail("quarantined", {"code": "poison", "message": message})
             return
-        if self._previous != "none":
+        if self.previous != "none":
             events = await self.work.history(self.session, execution["id"])
             self._history = History.read(events)
             self._settlements = list(self._history.settlements)
@@ -168,9 +156,9 @@ class Run:
         await self._check_support()
         if self._is_over:
             return
-        if self._inbox_count > self.inbox.seen:
+        if self.inbox_count > self.inbox.seen:
             await self._read_inbox()
-        if self._is_past_deadline:
+        if self.is_past_deadline:
             await self._fail_at_deadline()
             return
         given = await self.decode(json.loads(execution["input"]))
@@ -182,12 +170,13 @@ class Run:
     async def _check_support(self) -> None:
         if self.execution.get("compensating"):
             if self.execution.get("compensable"):
-                await self._block("Its steps must be undone, and workers in Python cannot do that. Start a worker in TypeScript.")
+                await self._block(f"Its steps must be undone. {_UNSUPPORTED}")
             else:
-                failure = {"category": "permanent", "code": "compensated", "message": "Nothing had to be undone."}
+                message = "Nothing had to be undone."
+                failure = {"category": "permanent", "code": "compensated", "message": message}
                 await self._finish("compensated", {"failure": failure})
         elif self._history.has_checkpoint:
-            await self._block("It has checkpoints, which workers in Python do not support. Start a worker in TypeScript.")
+            await self._block(f"It has checkpoints. {_UNSUPPORTED}")
 
     async def _turn(self, code: asyncio.Task[Any]) -> bool:
         """Does the next thing. Returns True when the execution has left this worker."""
@@ -196,12 +185,12 @@ class Run:
         self.session.require()
         if self._trouble is not None:
             raise self._trouble
-        if self._is_past_deadline:
+        if self.is_past_deadline:
             await self._fail_at_deadline()
             return True
         if self._outbox:
             await self._flush()
-        elif self._inbox_count > self.inbox.seen:
+        elif self._is_noticed or self.inbox_count > self.inbox.seen:
             await self._read_inbox()
         elif self._settlements:
             await self._replay(code)
@@ -296,57 +285,24 @@ class Run:
         self._wake()
 
     async def _read_inbox(self) -> None:
+        # A notice that comes during the read may be about a later message.
+        self._is_noticed = False
         messages = await self.work.inbox(self.session, self.execution["id"], self.inbox.seen)
         for message in messages:
             self.inbox.take(message)
-        self._inbox_count = self.inbox.seen
+        self.inbox_count = self.inbox.seen
 
     # Writes.
 
     async def _flush(self) -> None:
         entries = [*self._appended, *self._outbox]
         self._appended, self._outbox = [], []
-        at = await self._write("record", [each.event for each in entries], _rows(entries))
+        at = await self._write("record", [each.event for each in entries], rows_of(entries))
         for entry in entries:
             if entry.on_stored is not None:
                 entry.on_stored(at or self.store_now())
             if entry.settles:
                 self._settlements.append(Settlement(entry.kind, entry.body, 0))
-
-    async def _write(
-        self, verb: str, events: list[dict[str, Any]], more: Mapping[str, Any]
-    ) -> Optional[float]:
-        """Returns the time of the write, or None if it was refused because of unread messages."""
-        write = {
-            "verb": verb,
-            "id": self.execution["id"],
-            "fence": self.fence,
-            "session": self.session.id,
-            "seq": self._seq,
-            "events": events,
-            **more,
-        }
-        result = await self.work.write(self.session, write)
-        if result["kind"] == "refused":
-            if result.get("why") != "unread-messages":
-                raise ClaimLost(f"A write was refused as {result.get('why')}.")
-            self.check_inbox()
-            return None
-        self._seq += len(events)
-        self._inbox_count = max(self._inbox_count, int(result.get("inboxCount") or 0))
-        if "at" in result:
-            self._clock = (float(result["at"]), time.monotonic())
-        return self.store_now()
-
-    async def _leave(self, verb: str, kind: str, body: Mapping[str, Any], more: Mapping[str, Any]) -> bool:
-        """Writes the end of the claim. Returns False if messages must be read first."""
-        entries = [] if verb == "finish" else self._appended
-        last = Entry(kind, None, body, settles=False)
-        rows = {**_rows(entries), **more}
-        if await self._write(verb, [each.event for each in [*entries, last]], rows) is None:
-            return False
-        self._is_over = True
-        return True
 
     async def _park(self, calls: list[Call], in_ms: Optional[float]) -> bool:
         missing = [call.missing for call in calls if call.missing is not None]
@@ -366,10 +322,6 @@ class Run:
         body = {"why": "paused", "taken": self.inbox.pauses}
         return await self._give_back("paused", body, {"paused": True, "inboxSeen": self.inbox.seen})
 
-    async def _give_back(self, kind: str, body: Mapping[str, Any], more: Mapping[str, Any]) -> bool:
-        kept = {"compensable": True} if self.execution.get("compensable") else {}
-        return await self._leave("giveBack", kind, body, {**more, **kept})
-
     async def _block(self, why: str) -> None:
         """Holds the execution for an operator, unless it was cancelled meanwhile."""
         log.warning("%s is blocked: %s", self._label, why)
@@ -381,7 +333,8 @@ class Run:
             cancels = [each for each in self._outbox if each.kind == "cancel-requested"]
             self._outbox = []
             if cancels:
-                await self._finish("cancelled", {"failure": _cancel_failure(str(cancels[0].body.get("reason") or ""))})
+                reason = str(cancels[0].body.get("reason") or "")
+                await self._finish("cancelled", {"failure": cancel_failure(reason)})
                 return
 
     async def _last_try(self, why: str) -> None:
@@ -399,7 +352,7 @@ class Run:
         if self._tasks or not code.done():
             await self._change(None)
             return False
-        failure = _cancel_failure(self._cancelled or "")
+        failure = cancel_failure(self._cancelled or "")
         if self.execution.get("compensable"):
             body = {"status": "cancelled", "failure": failure}
             return await self._give_back("compensating", body, {"compensating": True})
@@ -421,56 +374,13 @@ class Run:
         elif isinstance(error, (ClaimLost, Drift, UnreadableValue, WriteRejected)):
             raise error
         elif isinstance(error, _BUGS):
-            await self._block(
-                f"The code raised outside a step, and this looks like a bug: {error!r}. Deploy fixed code and resume the execution, or cancel it."
-            )
+            why = f"The code raised outside a step, and this looks like a bug: {error!r}."
+            await self._block(f"{why} {_BUG_FIX}")
         elif isinstance(error, StepFailed):
             await self._fail("failed", error.failure, step=error.key, attempts=error.attempts)
         else:
             await self._fail("failed", failure_of(error))
 
-    @property
-    def _is_past_deadline(self) -> bool:
-        deadline = self.execution.get("deadlineAt")
-        return deadline is not None and self.store_now() >= deadline
-
     async def _fail_at_deadline(self) -> None:
         message = "The deadline of the execution has passed."
         await self._fail("failed", {"code": "deadline-passed", "message": message})
-
-    async def _fail(
-        self, status: str, failure: Mapping[str, Any], step: Optional[str] = None, attempts: int = 1
-    ) -> None:
-        whole = {"category": "permanent", **failure}
-        letter = {
-            "category": whole["category"],
-            "code": whole["code"],
-            "reason": whole["message"],
-            "attempts": max(1, attempts),
-            **({} if step is None else {"step": step}),
-        }
-        log.warning("%s %s: %s", self._label, status, whole["message"])
-        await self._finish(status, {"failure": whole}, {"deadLetter": letter})
-
-    async def _finish(
-        self, status: str, end: Mapping[str, Any], more: Mapping[str, Any] = {}
-    ) -> None:
-        outcome = json.dumps({"id": self.execution["id"], "status": status, **end})
-        awaited = {"leavesAwaits": True} if self.has_awaited else {}
-        await self._leave("finish", status, end, {"status": status, "outcome": outcome, **awaited, **more})
-
-    @property
-    def _label(self) -> str:
-        return f"{self.pipeline.name} {self.execution['id']}"
-
-
-def _cancel_failure(reason: str) -> dict[str, Any]:
-    text = f": {reason}" if reason else ""
-    message = plain_text(f"The execution was cancelled{text}.")
-    return {"category": "permanent", "code": "execution-cancelled", "message": message}
-
-
-def _rows(entries: list[Entry]) -> dict[str, Any]:
-    children = [child for each in entries for child in each.children]
-    awaits = [row for each in entries for row in each.awaits]
-    return {**({"children": children} if children else {}), **({"awaits": awaits} if awaits else {})}

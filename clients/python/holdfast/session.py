@@ -39,7 +39,8 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._beat, name="holdfast-heartbeat", daemon=True)
 
-    async def open(self, pipelines: Sequence[str]) -> None:
+    async def open(self, pipelines: Sequence[str], is_stopping: Callable[[], bool]) -> None:
+        """Repeats the message until the coordinator responds. Raises `ClaimLost` after a stop."""
         ttl_ms = int(self._ttl * 1000)
         body = {
             "id": self.id,
@@ -55,6 +56,8 @@ class Session:
                 break
             except Unavailable as error:
                 await asyncio.sleep(pause_after(error))
+                if is_stopping():
+                    raise ClaimLost("The worker stopped before it had a session.") from error
         if reply["kind"] != "opened":
             raise Refused(200, str(reply.get("why")), "The coordinator opened no session.")
         self._authority_until = sent + reply["authorityMs"] / 1000
@@ -101,7 +104,7 @@ class Session:
                 log.warning("The session is over: %s", error)
                 reply = {"kind": "refused"}
             if reply["kind"] != "alive":
-                self._call(self._lose)
+                self._call(self.lose)
                 return
             pause = self._ttl / 3
             until = sent + reply["authorityMs"] / 1000
@@ -121,7 +124,8 @@ class Session:
             self._notices = notices
             self._on_notice()
 
-    def _lose(self) -> None:
+    def lose(self) -> None:
+        """Ends all work of the session in this process."""
         self.is_lost = True
         self._renewed.set()
         self._on_notice()

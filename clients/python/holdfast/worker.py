@@ -105,21 +105,20 @@ class Worker:
     async def _work_in_session(self) -> None:
         """Works until the session is over or the worker stops."""
         session = Session(self._http, self._owner, self._ttl, self._notice)
-        await session.open(list(self._pipelines))
         try:
+            await session.open(list(self._pipelines), lambda: self._stopping)
             await self._announce(session, "ready")
             while not self._stopping:
                 await self._announce_in_time(session)
                 if not await self._claim(session):
                     await self._pause(session)
             await self._drain(session)
-        except ClaimLost:
-            log.warning("The session was lost. Its executions continue on other workers.")
+        except ClaimLost as error:
+            log.warning("%s", error)
         finally:
             session.stop()
-            session.is_lost = True
-            for run, task in list(self._runs.values()):
-                run.check_inbox()
+            session.lose()
+            for _, task in list(self._runs.values()):
                 await task
             self._runs.clear()
 

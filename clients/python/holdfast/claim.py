@@ -1,0 +1,132 @@
+"""A claim: the right to write to one execution, and the ways in which it ends."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from typing import Any, Mapping, Optional, Sequence
+
+from .calls import Entry
+from .errors import ClaimLost, plain_text
+from .protocol import Work
+from .session import Session
+
+log = logging.getLogger("holdfast")
+
+
+class Claim:
+    """Numbers the events of one owner, and sends its writes."""
+
+    def __init__(self, work: Work, session: Session, claim: Mapping[str, Any]) -> None:
+        self.work = work
+        self.session = session
+        self.execution: Mapping[str, Any] = claim["execution"]
+        self.fence: int = claim["fence"]
+        #: How the claim before ended.
+        self.previous: str = claim["previous"]
+        #: How many messages the inbox has had, as far as this worker knows.
+        self.inbox_count: int = self.execution["inboxCount"]
+        self.has_awaited = False
+        #: Events that wait for the next write, if possible for the one that parks.
+        self._appended: list[Entry] = []
+        self._is_over = False
+        self._seq: int = self.execution["seq"] + 1
+        self._clock = (float(claim["claimedAt"]), time.monotonic())
+
+    def store_now(self) -> float:
+        """The time of the store, in milliseconds since 1970."""
+        at, since = self._clock
+        return at + (time.monotonic() - since) * 1000
+
+    @property
+    def is_past_deadline(self) -> bool:
+        deadline = self.execution.get("deadlineAt")
+        return deadline is not None and self.store_now() >= deadline
+
+    async def encode(self, value: Any) -> dict[str, Any]:
+        return await self.work.encode(self.session, value)
+
+    async def decode(self, envelope: Mapping[str, Any]) -> Any:
+        return await self.work.decode(self.session, envelope)
+
+    async def _write(
+        self, verb: str, events: list[dict[str, Any]], more: Mapping[str, Any]
+    ) -> Optional[float]:
+        """Returns the time of the write, or None if it was refused because of unread messages."""
+        write = {
+            "verb": verb,
+            "id": self.execution["id"],
+            "fence": self.fence,
+            "session": self.session.id,
+            "seq": self._seq,
+            "events": events,
+            **more,
+        }
+        result = await self.work.write(self.session, write)
+        if result["kind"] == "refused":
+            if result.get("why") != "unread-messages":
+                raise ClaimLost(f"A write was refused as {result.get('why')}.")
+            self.inbox_count += 1
+            return None
+        self._seq += len(events)
+        self.inbox_count = max(self.inbox_count, int(result.get("inboxCount") or 0))
+        if "at" in result:
+            self._clock = (float(result["at"]), time.monotonic())
+        return self.store_now()
+
+    async def _leave(
+        self, verb: str, kind: str, body: Mapping[str, Any], more: Mapping[str, Any]
+    ) -> bool:
+        """Writes the end of the claim. Returns False if messages must be read first."""
+        entries = [] if verb == "finish" else self._appended
+        last = Entry(kind, None, body, settles=False)
+        rows = {**rows_of(entries), **more}
+        if await self._write(verb, [each.event for each in [*entries, last]], rows) is None:
+            return False
+        self._is_over = True
+        return True
+
+    async def _give_back(self, kind: str, body: Mapping[str, Any], more: Mapping[str, Any]) -> bool:
+        kept = {"compensable": True} if self.execution.get("compensable") else {}
+        return await self._leave("giveBack", kind, body, {**more, **kept})
+
+    async def _fail(
+        self, status: str, failure: Mapping[str, Any], step: Optional[str] = None, attempts: int = 1
+    ) -> None:
+        whole = {"category": "permanent", **failure}
+        letter = {
+            "category": whole["category"],
+            "code": whole["code"],
+            "reason": whole["message"],
+            "attempts": max(1, attempts),
+            **({} if step is None else {"step": step}),
+        }
+        log.warning("%s %s: %s", self._label, status, whole["message"])
+        await self._finish(status, {"failure": whole}, {"deadLetter": letter})
+
+    async def _finish(
+        self, status: str, end: Mapping[str, Any], more: Mapping[str, Any] = {}
+    ) -> None:
+        outcome = json.dumps({"id": self.execution["id"], "status": status, **end})
+        awaited = {"leavesAwaits": True} if self.has_awaited else {}
+        about: dict[str, Any] = {"status": status, "outcome": outcome, **awaited, **more}
+        await self._leave("finish", status, end, about)
+
+    @property
+    def _label(self) -> str:
+        """Pipeline and id, for logs."""
+        return f"{self.execution['pipeline']} {self.execution['id']}"
+
+
+def cancel_failure(reason: str) -> dict[str, Any]:
+    text = f": {reason}" if reason else ""
+    message = plain_text(f"The execution was cancelled{text}.")
+    return {"category": "permanent", "code": "execution-cancelled", "message": message}
+
+
+def rows_of(entries: Sequence[Entry]) -> dict[str, Any]:
+    children = [child for each in entries for child in each.children]
+    awaits = [row for each in entries for row in each.awaits]
+    given = {"children": children, "awaits": awaits}
+    return {name: rows for name, rows in given.items() if rows}
