@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { HoldfastClient } from '../../src/client/client.ts';
+import { openServer } from '../../src/server/serve.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { holdfast } from './spawned.ts';
 
 const WORKER = join(import.meta.dirname, 'children/conform-worker.ts');
@@ -11,6 +14,17 @@ test('conform starts a worker, prints each case with its rule, and stops the wor
   assert.equal(code, 0, out);
   assert.match(out, /^ok +replay +M-12 /m);
   assert.match(out, /5 of 5 cases pass\./);
+});
+
+test('conform --url forwards the messages of the worker to a coordinator that runs already', async () => {
+  const store = openMemoryStore();
+  await using server = await openServer({ store, port: 0, auth: 'off', console: false });
+  const words = ['--case', 'replay,replaced', '--', process.execPath, WORKER];
+  const { code, out } = await holdfast(['conform', '--url', server.url, ...words]);
+  assert.equal(code, 0, out);
+  const { items } = await new HoldfastClient({ url: server.url }).executions.list();
+  const kept = items.map(({ pipeline, status }) => `${pipeline} ${status}`).sort();
+  assert.deepEqual(kept, ['conform-slow completed', 'conform-steps completed']);
 });
 
 test('conform without a worker fails with what it waited for, and prints the address', async () => {

@@ -3,9 +3,10 @@
 import { openWorker, stopRequested } from '../../../src/worker/open-worker.ts';
 import { conformPipelines } from '../../conform/pipelines.ts';
 
-const { HOLDFAST_URL: url = '', HOLDFAST_KEY: key = '' } = process.env;
+const { HOLDFAST_URL: url = '', HOLDFAST_KEY: key } = process.env;
 const worker = await openWorker({
-  ...{ url, key, pipelines: conformPipelines },
+  ...{ url, pipelines: conformPipelines },
+  ...(key === undefined ? {} : { key }),
   ttlMs: 3_000,
   stopGraceMs: 500,
 });
