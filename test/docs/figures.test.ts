@@ -38,6 +38,11 @@ const FIGURES: Readonly<
     '3 s': EXAMPLE,
     'two seconds': P4,
   },
+  'metrics.md': { '93 days': 'keepMs of the coarsest rollup in features/overview/model.ts' },
+  'runbook.md': {
+    '30 seconds': at('protocol/push/push-options.ts', 'cooldownMs'),
+    'three days': 'the alert rules',
+  },
   'tuning-ttls.md': {
     '120 s': 'a goal of a preset, in the table of src/observe',
     '15 s': TTL,
@@ -72,10 +77,18 @@ const FIGURES: Readonly<
     '32 MiB': BODY,
     '128 MiB': at('server/server-options.ts', 'historyBytesMax'),
     '1 MiB': at('server/bodies.ts', 'PLAIN_BYTES_MAX'),
-    '64 KiB': at('server/http.ts', 'PUBLIC_BYTES_MAX'),
+    '64 KiB': at('server/bodies.ts', 'PUBLIC_BYTES_MAX'),
   },
-  'console.md': { '5 s': KEY_CACHE },
-  'deploy.md': { '35 seconds': 'limits.requestMs, and five seconds more' },
+  'console.md': {
+    '5 s': KEY_CACHE,
+    'five minutes': 'the name of a page',
+    '4 s': at('../console/src/api/contact.ts', 'PING_MS'),
+    '12 s': 'three times PING_MS of the console',
+  },
+  'deploy.md': {
+    '35 seconds': 'limits.requestMs, and five seconds more',
+    '5 seconds': 'preStop in deploy/kubernetes/holdfast.yaml',
+  },
   'elect.md': {
     'two seconds': P4,
     '5 s': at('recipes/standing-session.ts', 'BACKOFF_MS_MAX'),

@@ -204,13 +204,17 @@ test('M-17, M-24: a history of large values is read in pages that end early, wit
     assert.equal(json.results[0].kind, 'recorded');
   }
   for (const path of [`executions/${own.id}`, `work/executions/${own.id}`]) {
-    const { json } = await worker.call('GET', `/v1/${path}/history?limit=1000`);
-    assert.ok(json.more === true && json.items.length < 20, path);
-    const { seq } = json.items.at(-1);
-    const rest = await worker.call('GET', `/v1/${path}/history?limit=1000&after=${seq}`);
-    assert.equal(rest.json.more, undefined);
-    assert.equal(rest.json.items.at(-1).seq, own.seq + 19);
-    assert.equal(rest.json.items[0].seq, seq + 1);
+    let last = 0;
+    let pages = 0;
+    for (let more = true; more; pages += 1) {
+      const { json } = await worker.call('GET', `/v1/${path}/history?limit=1000&after=${last}`);
+      assert.ok(json.items.length < 7, path);
+      assert.equal(json.items[0].seq, last + 1);
+      last = json.items.at(-1).seq;
+      more = json.more === true;
+    }
+    assert.ok(pages > 4, `${pages} pages`);
+    assert.equal(last, own.seq + 19);
   }
   const client = await coordinator.client(['submit'], 'ours');
   const whole = await client.executions.history(own.id, { limit: 1_000 });
@@ -231,7 +235,7 @@ test('a list of values that are kept apart reads no more of them than fit one pa
   await using coordinator = await TestCoordinator.open({ store: { ...plain, executions } });
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
-  const bytes = Buffer.from(JSON.stringify('y'.repeat(5_000_000)));
+  const bytes = Buffer.from(JSON.stringify('y'.repeat(1_250_000)));
   const digest = createHash('sha256').update(bytes).digest('hex');
   const project = parseProject('ours');
   await plain.executions.putBlob({ project, digest, bytes });

@@ -257,6 +257,8 @@ export const WITHOUT_TARGET: readonly string[] = [
     'listSessions',
     'readAdvice',
     'readDepth',
+    'readOverview',
+    'readTrends',
   ],
   ...['readCaller', 'signIn', 'signOut', 'readDemo', 'playDemo'],
   ...['listProjects', 'listKeys', 'readMetrics', 'greet', 'openSession', 'waitForWakeup'],
