@@ -22,6 +22,24 @@ export interface ListFilter {
   readonly pipeline?: string;
   /** One of the execution's tags. */
   readonly tag?: string;
+  /** The key. */
+  readonly key?: string;
+  /** The begin of the key. */
+  readonly keyPrefix?: string;
+  /** The begin of the id. */
+  readonly idPrefix?: string;
+  /** The begin of the id, if it has eight or more hexadecimal digits only; otherwise of the key. */
+  readonly q?: string;
+  /** The execution that spawned it. */
+  readonly parent?: string;
+  /** True: only executions without a parent. Not with `tag`. */
+  readonly topLevel?: boolean;
+  /** The code with which it failed for good. */
+  readonly code?: string;
+  /** Submitted at or after this time, as ISO 8601 text. */
+  readonly submittedFrom?: string;
+  /** Submitted before this time, as ISO 8601 text. */
+  readonly submittedTo?: string;
   /** The `cursor` of the previous page. */
   readonly cursor?: string;
   /** Executions per page. */
@@ -72,6 +90,14 @@ export class Executions {
   /** Returns a page of executions, newest first. */
   list(filter: ListFilter = {}): Promise<Page<ExecutionMessage>> {
     const { path } = requestTo('GET /v1/executions');
+    return this.#client.call(path, { query: { ...filter } });
+  }
+
+  /** Counts executions that match all filters, up to 10,000. `capped`: there may be more. */
+  count(
+    filter: Omit<ListFilter, 'cursor' | 'limit'> = {},
+  ): Promise<ResponseAt<'GET /v1/executions/count'>> {
+    const { path } = requestTo('GET /v1/executions/count');
     return this.#client.call(path, { query: { ...filter } });
   }
 

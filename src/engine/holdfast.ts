@@ -275,9 +275,12 @@ export class Holdfast {
   async list(options: ListOptions = {}): Promise<Page<ExecutionRecord>> {
     const query = listQueryOf(options);
     const { executions } = this.store;
-    const downTo = await executions.listEdge(query);
-    const items = await executions.list({ ...query, ...(downTo === undefined ? {} : { downTo }) });
-    const cursor = items.length < query.limit ? downTo : items.at(-1)?.id;
+    const edge = await executions.listEdge(query);
+    const { downTo: first } = query;
+    const isCut = edge !== undefined && (first === undefined || edge > first);
+    const items = await executions.list({ ...query, ...(isCut && { downTo: edge }) });
+    const cut = isCut ? edge : undefined;
+    const cursor = items.length < query.limit ? cut : items.at(-1)?.id;
     return { items, ...(cursor === undefined ? {} : { cursor }) };
   }
 
@@ -396,6 +399,22 @@ export interface ListOptions {
   readonly attribute?: AttributeFilter;
   /** Only executions that are held for this reason, among others. */
   readonly hold?: Hold;
+  /** Only the execution with this key. */
+  readonly key?: string;
+  /** Only executions whose key begins with this. If more than 10,000 do, the first by key. */
+  readonly keyPrefix?: string;
+  /** Only executions whose id begins with this. */
+  readonly idPrefix?: string;
+  /** Only children of this execution. */
+  readonly parent?: string;
+  /** True: only executions without a parent. Not with `tag`, `hold` or `attribute`. */
+  readonly topLevel?: boolean;
+  /** Only executions that failed for good with this code. */
+  readonly code?: string;
+  /** Only executions submitted at or after this time, in ms since 1970, by the submitter's clock. */
+  readonly submittedFrom?: number;
+  /** Only executions submitted before this time, in ms since 1970, by the submitter's clock. */
+  readonly submittedTo?: number;
   /** The `cursor` of the previous page. By default the list starts with the newest. */
   readonly cursor?: string;
   /** Items per page, 1 to 10,000. Default 100. */

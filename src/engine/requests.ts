@@ -2,7 +2,12 @@
 
 import { HOLDS, type Hold, STATUSES, type Status } from '../execution/execution.ts';
 import { SEQ_MAX } from '../execution/history.ts';
-import { type Payload, parseExecutionId, parsePipelineName } from '../execution/names.ts';
+import {
+  type ExecutionId,
+  type Payload,
+  parseExecutionId,
+  parsePipelineName,
+} from '../execution/names.ts';
 import { checkedOperation, OPERATION_OPTIONS, stampOf } from '../features/audit/api.ts';
 import { NAME_BYTES_MAX } from '../lease/names.ts';
 import type {
@@ -13,10 +18,19 @@ import type {
   ReadHistory,
   Signal,
 } from '../store/contract/execution-store.ts';
+import { type Instant, toInstant } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, integerOption, readList, readOptions, shown } from '../support/options.ts';
+import {
+  boundedText,
+  integerOption,
+  optionalBooleans,
+  readList,
+  readOptions,
+  shown,
+} from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import type { ListOptions, OperationOptions } from './holdfast.ts';
+import { earliestId } from './ids.ts';
 import { cursorOf, isLabel, projectOf, SUBMIT_NAMES, type SubmitOptions } from './submission.ts';
 import type { Payloads } from './values/payloads.ts';
 import { signalPosition } from './values/place.ts';
@@ -103,6 +117,8 @@ function command(id: string, { project, ...operation }: OperationOptions): Comma
 const HISTORY_PAGE_MAX = 10_000;
 const LIST_NAMES: readonly (keyof ListOptions)[] = [
   ...(['project', 'status', 'pipeline', 'tag', 'attribute', 'hold', 'cursor', 'limit'] as const),
+  ...(['key', 'keyPrefix', 'idPrefix', 'parent', 'topLevel', 'code'] as const),
+  ...(['submittedFrom', 'submittedTo'] as const),
 ];
 
 export interface HistoryPage {
@@ -137,9 +153,92 @@ export function listQueryOf(options: ListOptions): ListExecutions {
     ...(tag === undefined ? {} : { tag: boundedText('tag', tag, 256) }),
     ...(attribute === undefined ? {} : { attribute: checkedAttribute(attribute) }),
     ...(hold === undefined ? {} : { hold: checkedHold(hold) }),
-    ...(cursor === undefined ? {} : { before: cursorOf(cursor) }),
+    ...foundBy(given),
+    ...idRange(given, cursor === undefined ? undefined : cursorOf(cursor)),
   };
 }
+
+const FOUND_BY = ['key', 'keyPrefix', 'parent', 'code', 'attribute'] as const;
+
+/** The stores read these from indexes that do not know parents. */
+const LABELS = ['tag', 'hold', 'attribute'] as const;
+
+/** Each of `FOUND_BY` selects the index that the store reads, so there can be one. */
+function foundBy(
+  given: ListOptions,
+): Pick<ListExecutions, 'key' | 'keyPrefix' | 'parent' | 'code' | 'topLevel'> {
+  const { key, keyPrefix, parent, code, topLevel } = given;
+  const several = FOUND_BY.filter((name) => given[name] !== undefined);
+  if (several.length > 1) {
+    throw new InvalidInput(`list: pass only one of ${several.join(', ')}.`);
+  }
+  optionalBooleans('list', { topLevel });
+  const labels = LABELS.filter((name) => given[name] !== undefined);
+  if (topLevel === true && labels.length > 0) {
+    throw new InvalidInput(`list: topLevel cannot be combined with ${labels.join(', ')}.`);
+  }
+  return {
+    ...(key === undefined ? {} : { key: boundedText('key', key, NAME_BYTES_MAX) }),
+    ...(keyPrefix === undefined
+      ? {}
+      : { keyPrefix: boundedText('keyPrefix', keyPrefix, NAME_BYTES_MAX) }),
+    ...(parent === undefined ? {} : { parent: checkedParent(parent) }),
+    ...(code === undefined ? {} : { code: boundedText('code', code, NAME_BYTES_MAX) }),
+    ...(topLevel === undefined ? {} : { topLevel }),
+  };
+}
+
+function checkedParent(parent: string): ExecutionId {
+  if (ID.test(boundedText('parent', parent, 36))) return parent as ExecutionId;
+  throw new InvalidInput(`list: parent must be the id of an execution; got ${shown(parent)}.`);
+}
+
+/** An id begins with its time, so a prefix and a time range are ranges of ids. */
+function idRange(
+  { idPrefix, submittedFrom, submittedTo }: ListOptions,
+  cursor: ExecutionId | undefined,
+): Pick<ListExecutions, 'before' | 'downTo'> {
+  if (idPrefix !== undefined && !ID.test(padded(boundedText('idPrefix', idPrefix, 36), FIRST_ID))) {
+    throw new InvalidInput(`list: idPrefix must be the begin of an id; got ${shown(idPrefix)}.`);
+  }
+  const from = [
+    ...(idPrefix === undefined ? [] : [padded(idPrefix, FIRST_ID)]),
+    ...(submittedFrom === undefined ? [] : [earliestId(instantOf('submittedFrom', submittedFrom))]),
+  ].toSorted();
+  const to = [
+    ...(cursor === undefined ? [] : [cursor]),
+    ...(idPrefix === undefined ? [] : [nextId(padded(idPrefix, LAST_ID))]),
+    ...(submittedTo === undefined ? [] : [earliestId(instantOf('submittedTo', submittedTo))]),
+  ].toSorted();
+  const [downTo, before] = [from.at(-1), to[0]];
+  return {
+    ...(before === undefined ? {} : { before }),
+    ...(downTo === undefined ? {} : { downTo }),
+  };
+}
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function padded(prefix: string, id: string): ExecutionId {
+  return `${prefix}${id.slice(prefix.length)}` as ExecutionId;
+}
+
+/** The least id above this one, because lists end below a given id. */
+function nextId(id: ExecutionId): ExecutionId {
+  const next = (BigInt(`0x${id.replaceAll('-', '')}`) + 1n).toString(16).padStart(32, '0');
+  // Above the greatest id there is none.
+  if (next.length > 32) return id;
+  return next.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') as ExecutionId;
+}
+
+function instantOf(name: string, ms: number): Instant {
+  return toInstant(integerOption(name, ms, { min: 0, max: MS_MAX }));
+}
+
+/** The last time that an id can have. */
+const MS_MAX = 2 ** 48 - 1;
 
 function checkedStatus(status: NonNullable<ListOptions['status']>): readonly Status[] {
   const all = typeof status === 'string' ? [status] : readList('status', status);

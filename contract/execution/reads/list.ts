@@ -11,11 +11,13 @@ import {
   claimAll,
   commanding,
   heldOf,
+  later,
   mustFinish,
   mustPark,
   mustSubmit,
   OTHER_PIPELINE,
   OTHER_PROJECT,
+  PIPELINE,
   PROJECT,
   running,
   worker,
@@ -263,6 +265,58 @@ export const listCases: readonly ExecutionCase[] = [
       assert.deepEqual(
         [...one, ...two].map(({ id }) => id),
         ids.slice(0, 4),
+      );
+    },
+  },
+  {
+    upholds: 'X-95',
+    name: 'a list has one key, a prefix of keys, the children of one execution, or one code of failure',
+    async run({ store }) {
+      const ann = await worker(store);
+      const first = await mustSubmit(store, { key: 'order/17' });
+      const second = await mustSubmit(store, { key: 'order/18', lane: 'batch' });
+      const third = await mustSubmit(store, { key: 'bill/17' });
+      await mustSubmit(store, { key: 'order/17', project: OTHER_PROJECT });
+      const plain = await mustSubmit(store);
+      const [claimed] = await claimAll(store, ann, { pipelines: [PIPELINE], project: PROJECT });
+      const held = heldOf(claimed as NonNullable<typeof claimed>, ann);
+      const children = [childOf(held.id, 'child:a#1'), childOf(held.id, 'child:a#2')];
+      const write = { ...writing(held), children };
+      expectKind(await store.executions.record(write), 'recorded');
+      const letter = {
+        category: 'permanent',
+        code: 'declined',
+        reason: 'No.',
+        attempts: 1,
+      } as const;
+      await mustFinish(store, later(held), { status: 'failed', deadLetter: letter });
+      const found = async (query: Partial<ListExecutions>): Promise<readonly ExecutionId[]> => {
+        const all = { project: PROJECT, limit: 10, ...query };
+        return (await store.executions.list(all)).map(({ id }) => id);
+      };
+      const ids = children.map(({ id }) => id);
+      assert.deepEqual(await found({ key: 'order/17' }), [first]);
+      assert.deepEqual(await found({ key: 'order/1' }), []);
+      assert.deepEqual(await found({ keyPrefix: 'order/' }), [second, first]);
+      assert.deepEqual(await found({ keyPrefix: 'order/', limit: 1 }), [second]);
+      assert.deepEqual(await found({ keyPrefix: 'order/', before: second }), [first]);
+      assert.deepEqual(await found({ keyPrefix: 'order/', downTo: second }), [second]);
+      assert.deepEqual(await found({ parent: held.id }), ids.toReversed());
+      assert.deepEqual(await found({ parent: held.id, status: ['failed'] }), []);
+      assert.deepEqual(await found({ parent: second }), held.id === second ? ids.toReversed() : []);
+      assert.deepEqual(await found({ code: 'declined' }), [held.id]);
+      assert.deepEqual(await found({ code: 'declined', status: ['completed'] }), []);
+      const top = [plain, third, second, first];
+      assert.deepEqual(await found({ topLevel: true }), top);
+      assert.deepEqual(await found({ topLevel: true, downTo: third }), [plain, third]);
+      assert.deepEqual(await found({ downTo: third, before: ids[0] as ExecutionId }), [
+        plain,
+        third,
+      ]);
+      assert.deepEqual(await found({ parent: held.id, topLevel: true }), []);
+      assert.equal(
+        await store.executions.listEdge({ project: PROJECT, limit: 10, topLevel: true }),
+        undefined,
       );
     },
   },

@@ -110,7 +110,8 @@ function list({ at, usage, columns, filters = {}, forPeople }: List): CommandSpe
 
 export const listCommand: CommandSpec = list({
   at: 'GET /v1/executions',
-  usage: 'holdfast list [--status running,waiting] [--pipeline order] [--tag vip]',
+  usage:
+    'holdfast list [--status running,waiting] [--pipeline order] [--tag vip] [--q order/17] [--code no-stock]',
   columns: [
     'id',
     'pipeline',
@@ -131,6 +132,21 @@ export const listCommand: CommandSpec = list({
     },
     pipeline: { value: 'name', help: 'Only this pipeline (default all)' },
     tag: { value: 'tag', help: 'Only with this tag (default all)' },
+    q: {
+      value: 'text',
+      help: 'Only with a key that begins with this, or with an id, for eight or more hexadecimal digits (default all)',
+    },
+    key: { value: 'key', help: 'Only with this key (default all)' },
+    parent: { value: 'id', help: 'Only children of this execution (default all)' },
+    code: { value: 'code', help: 'Only failed for good with this code (default all)' },
+    submittedFrom: {
+      value: 'time',
+      help: 'Only submitted at or after this time, as ISO 8601 (default all)',
+    },
+    submittedTo: {
+      value: 'time',
+      help: 'Only submitted before this time, as ISO 8601 (default all)',
+    },
   },
 });
 

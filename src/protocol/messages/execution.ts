@@ -260,7 +260,7 @@ export const executionInFull = closed(
 
 export type ExecutionInFull = Static<typeof executionInFull>;
 
-export const listQuery = closed({
+const executionFilter = {
   status: Type.Optional(
     Type.Array(status, {
       maxItems: 8,
@@ -294,8 +294,55 @@ export const listQuery = closed({
       examples: [5000],
     }),
   ),
-  ...paging(executionId),
-});
+  key: Type.Optional(documented(name, 'Only the execution with this key.', 'order/17')),
+  keyPrefix: Type.Optional(
+    documented(
+      name,
+      'Only executions whose key begins with this. If more than 10,000 do, the first by key.',
+      'order/',
+    ),
+  ),
+  idPrefix: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f-]{1,36}$',
+      description: 'Only executions whose id begins with this.',
+      examples: ['01890a5d'],
+    }),
+  ),
+  q: Type.Optional(
+    documented(
+      name,
+      'Text of a search box: an id prefix if it has eight or more hexadecimal digits and dashes only, otherwise a key prefix.',
+      'order/17',
+    ),
+  ),
+  parent: Type.Optional(documented(executionId, 'Only children of this execution.')),
+  topLevel: Type.Optional(
+    Type.Boolean({ description: 'True: only executions without a parent. Not with `tag`, `hold` or `attribute`. Default: false.' }),
+  ),
+  code: Type.Optional(
+    documented(name, 'Only executions that failed for good with this code.', 'card-declined'),
+  ),
+  submittedFrom: Type.Optional(
+    documented(
+      instant,
+      "Only executions submitted at or after this time, by the submitter's clock.",
+    ),
+  ),
+  submittedTo: Type.Optional(
+    documented(instant, "Only executions submitted before this time, by the submitter's clock."),
+  ),
+};
+
+const ONE_INDEX =
+  'Pass at most one of `key`, `keyPrefix`, `q`, `parent`, `code` and `attribute`; each combines with all other filters.';
+
+export const listQuery = closed(
+  { ...executionFilter, ...paging(executionId) },
+  { description: ONE_INDEX },
+);
+
+export const countQuery = closed(executionFilter, { description: ONE_INDEX });
 
 const result = closed(
   {
@@ -485,6 +532,28 @@ export const executionOperations = {
     allows: READERS,
     query: listQuery,
     responses: { 200: { what: 'One page of executions.', schema: pageOf(execution) } },
+  },
+  countExecutions: {
+    at: 'GET /v1/executions/count',
+    tag: 'Executions',
+    summary: 'Count executions',
+    description:
+      "Counts the project's executions that match all filters, as the list does. The count stops after 10,000 executions, or after the pages that one request may read; `capped` then says that there may be more.",
+    allows: READERS,
+    isSearch: true,
+    query: countQuery,
+    responses: {
+      200: {
+        what: 'The count.',
+        schema: closed(
+          {
+            count: documented(count, 'Executions that match.', 19),
+            capped: Type.Boolean({ description: 'True if there may be more.' }),
+          },
+          { examples: [{ count: 19, capped: false }] },
+        ),
+      },
+    },
   },
   readExecution: {
     at: 'GET /v1/executions/:id',

@@ -5,7 +5,7 @@ import type { ListOptions } from '../../engine/holdfast.ts';
 import type { ExecutionRecord, Status } from '../../execution/execution.ts';
 import { type ExecutionId, parseExecutionId } from '../../execution/names.ts';
 import { describeExecutionRefusal } from '../../execution/refusal.ts';
-import { formatInstant, type Instant } from '../../support/clock.ts';
+import { dateFrom, formatInstant, type Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
 import type { Timers } from '../../support/timer.ts';
 import { SharedRead } from '../../support/turns.ts';
@@ -137,7 +137,8 @@ export async function withinMs<Found>(
 type ListQuery = Static<typeof listQuery>;
 
 export function listOptionsOf(query: ListQuery, { project }: Caller): ListOptions {
-  const { status, attribute, equals, min, max, limit = 100, ...rest } = query;
+  const { status, attribute, equals, min, max, limit = 100, q, ...others } = query;
+  const { submittedFrom, submittedTo, ...rest } = others;
   const filter = { equals: labelOf(equals), min, max };
   const isFiltered = Object.values(filter).some((each) => each !== undefined);
   if (isFiltered && attribute === undefined) {
@@ -149,6 +150,9 @@ export function listOptionsOf(query: ListQuery, { project }: Caller): ListOption
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
   return {
     ...rest,
+    ...(q !== undefined && searchFor(q)),
+    ...(submittedFrom !== undefined && { submittedFrom: dateFrom(submittedFrom).getTime() }),
+    ...(submittedTo !== undefined && { submittedTo: dateFrom(submittedTo).getTime() }),
     project,
     limit,
     ...(status === undefined ? {} : { status: status as readonly Status[] }),
@@ -156,6 +160,11 @@ export function listOptionsOf(query: ListQuery, { project }: Caller): ListOption
       ? {}
       : { attribute: { name: attribute, ...Object.fromEntries(given) } }),
   };
+}
+
+/** Keys of people are seldom eight hexadecimal digits; ids always begin with them. */
+function searchFor(q: string): Pick<ListOptions, 'idPrefix' | 'keyPrefix'> {
+  return /^[0-9a-f-]{8,36}$/.test(q) ? { idPrefix: q } : { keyPrefix: q };
 }
 
 /** Reads `true`, `17` and `"17"` as JSON; anything else is text. */

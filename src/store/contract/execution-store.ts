@@ -450,6 +450,16 @@ export interface ListExecutions {
   readonly tag?: string;
   readonly attribute?: AttributeFilter;
   readonly hold?: Hold;
+  /** At most one of `key`, `keyPrefix`, `parent`, `code` and `attribute`. */
+  readonly key?: string;
+  /** The list has the first 10,000 executions by key, if more begin with it. */
+  readonly keyPrefix?: string;
+  /** Only children of this execution. */
+  readonly parent?: ExecutionId;
+  /** Only executions with a dead letter of this code. */
+  readonly code?: string;
+  /** Only executions without a parent. */
+  readonly topLevel?: boolean;
   /** The list is newest first and continues below this id. */
   readonly before?: ExecutionId;
   /** The list ends with this id. */

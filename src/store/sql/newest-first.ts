@@ -102,3 +102,8 @@ export function countGiven(...filters: readonly unknown[]): number {
 export function ifGiven(column: string, parameter: string): string {
   return `(${parameter}::text is null or coalesce(${column} = ${parameter}, false))`;
 }
+
+/** Sorts after every text that begins with the prefix, in the order of code points. */
+export function afterPrefix(prefix: string): string {
+  return `${prefix}\u{10ffff}`;
+}

@@ -84,4 +84,42 @@ const trends: Case = {
   },
 };
 
-export const overviewCases: readonly Case[] = [counted, trends];
+const found: Case = {
+  name: 'executions are found and counted by key, id, time, parent, code, or one text',
+  async run(coordinator) {
+    const client = await coordinator.client(['submit', 'operate'], 'ours');
+    await coordinator.worker([bad], { project: 'ours' });
+    const submit = async (name: string, key: string): Promise<string> =>
+      (await client.executions.submit({ pipeline: name, key, input: 1 })).id;
+    const first = await submit('unserved', 'order/17');
+    const second = await submit('unserved', 'order/18');
+    const failed = await submit('bad', 'bill/1');
+    await client.executions.result(failed);
+    type Filter = Parameters<typeof client.executions.list>[0];
+    const ids = async (filter: Filter): Promise<readonly string[]> =>
+      (await client.executions.list(filter)).items.map(({ id }) => id);
+    assert.deepEqual(await ids({ key: 'order/17' }), [first]);
+    assert.deepEqual(await ids({ keyPrefix: 'order/' }), [second, first]);
+    assert.deepEqual(await ids({ q: 'order/' }), [second, first]);
+    assert.deepEqual(await ids({ q: first }), [first]);
+    assert.deepEqual(await ids({ idPrefix: first.slice(0, 8) }), [failed, second, first]);
+    assert.deepEqual(await ids({ code: 'no-stock', topLevel: true }), [failed]);
+    assert.deepEqual(await ids({ parent: failed }), []);
+    const { submittedAt } = await client.executions.read(second);
+    const later = new Date(Date.parse(submittedAt) + 3_600_000).toISOString();
+    const earlier = new Date(Date.parse(submittedAt) - 3_600_000).toISOString();
+    const range = { submittedFrom: earlier, submittedTo: later };
+    assert.deepEqual(await ids(range), [failed, second, first]);
+    assert.deepEqual(await ids({ submittedFrom: later }), []);
+    assert.deepEqual(await ids({ submittedTo: earlier }), []);
+    assert.deepEqual(await client.executions.count(range), { count: 3, capped: false });
+    assert.deepEqual(await client.executions.count({ q: 'order/' }), { count: 2, capped: false });
+    const several = client.executions.list({ key: 'a', code: 'b' });
+    await assert.rejects(several, refusedWith('invalid-input', 400));
+    await assert.rejects(ids({ idPrefix: '0-' }), refusedWith('invalid-input', 400));
+    const tagged = ids({ topLevel: true, tag: 'vip' });
+    await assert.rejects(tagged, refusedWith('invalid-input', 400));
+  },
+};
+
+export const overviewCases: readonly Case[] = [counted, trends, found];

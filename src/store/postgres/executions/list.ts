@@ -7,11 +7,10 @@ import {
 } from '../../contract/execution-store.ts';
 import { codesWith, type ExecutionRow, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import { EXECUTION_COLUMNS } from '../../sql/executions.ts';
+import { afterPrefix, FIRST_ID, LAST_ID } from '../../sql/newest-first.ts';
 import { type Database, type Statement, statement } from '../database.ts';
 import { equalsByIndex } from '../predicates.ts';
 import { numbers } from './arrays.ts';
-
-const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
 
 // The index for lists uses this collation; see the migration.
 const IN_PROJECT = 'e.project collate "POSIX" = $1';
@@ -22,14 +21,16 @@ const IN_ROUTES = `($3::text is null or (${PIPELINE} > $3 || chr(31) and ${PIPEL
 // One index serves all of these: a loose scan finds pipelines, then the newest of each status.
 // Running executions have their own index. `between` and the order by status leave the planner only
 // this index. The parameters are $1 project, $2 statuses, $3 pipeline, $4 before and $5 limit.
-const LIST = statement(`
+const PIPELINES = `
   with recursive pipeline as (
     select coalesce($3::text, (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 order by ${PIPELINE} limit 1)) as name
     union all
     select (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 and ${PIPELINE} > p.name collate "POSIX" and ${IN_ROUTES} order by ${PIPELINE} limit 1)
       from pipeline p
      where p.name is not null
-  ),
+  )`;
+
+const LIST = statement(`${PIPELINES},
   newest as materialized (
     select r.id
       from pipeline p
@@ -42,6 +43,8 @@ const LIST = statement(`
               and e.status between s.status and s.status
               and e.status <> 1
               and e.id < coalesce($4, ${LAST_ID})
+              and e.id >= coalesce($6::uuid, ${FIRST_ID})
+              and (not $7::boolean or e.parent_id is null)
             order by e.status desc, e.id desc
             limit $5
            ) r
@@ -54,6 +57,8 @@ const LIST = statement(`
         and e.project = $1
         and ${OF_PIPELINE}
         and e.id < coalesce($4, ${LAST_ID})
+        and e.id >= coalesce($6::uuid, ${FIRST_ID})
+        and (not $7::boolean or e.parent_id is null)
       order by e.id desc
       limit $5)
      order by 1 desc
@@ -64,7 +69,29 @@ const LIST = statement(`
     join hf.execution e on ${equalsByIndex('e.id', 'n.id')}
    order by n.id desc`);
 
-const FIRST_ID = "'00000000-0000-0000-0000-000000000000'::uuid";
+/** The rows of each pipeline and status that one page of executions without a parent looks at. */
+const EACH_MAX = 2_000;
+
+// Every row of the list must be checked for a parent. The page ends where the first of the pipelines
+// and statuses has been looked at. The parameters are $1 project, $2 statuses, $3 pipeline, $4 before.
+const TOP_LEVEL_EDGE = statement(`${PIPELINES}
+  select r.id
+    from pipeline p
+   cross join unnest($2::smallint[]) as s(status)
+   cross join lateral (
+         select e.id
+           from hf.execution e
+          where ${IN_PROJECT}
+            and ${PIPELINE} = p.name collate "POSIX"
+            and e.status between s.status and s.status
+            and e.status <> 1
+            and e.id < coalesce($4, ${LAST_ID})
+          order by e.status desc, e.id desc
+         offset ${EACH_MAX - 1} limit 1
+         ) r
+   where p.name is not null and ($3::text is not null or not starts_with(p.name, '${OWN_PREFIX}'))
+   order by 1 desc
+   limit 1`);
 
 /** The parameter in the last place is the id down to which the list looks. */
 const labelled = (last: number): string =>
@@ -76,6 +103,9 @@ const FITS = `
      and ${OF_PIPELINE}
      and ($6::text is null or exists (select from hf.label t where t.project = $1 and t.kind = 0 and t.name = '' and t.value = $6 and t.execution_id = e.id))
      and ($7::smallint[] is null or e.hold = any ($7))`;
+
+const IN_RANGE = (id: string): string =>
+  `${id} < coalesce($4, ${LAST_ID}) and ${id} >= coalesce($8::uuid, ${FIRST_ID})`;
 
 /** Lists the executions that `labels` finds, in that order, and applies the rest of the filter. */
 function listBy(labels: string): Statement {
@@ -93,6 +123,59 @@ const BY_NUMBER = listBy(`${labelled(11)} and l.name = $8 and l.number between $
 const BY_NAME = listBy(
   `${labelled(9)} and l.kind = any ('{1,3}') and l.name = $8 and l.value is not null union all ${labelled(9)} and l.name = $8 and l.number is not null`,
 );
+
+// $8 is the id down to which the list looks, $9 whether it leaves out children, and the rest selects
+// by one index.
+function listFound(ids: string): Statement {
+  return statement(`
+  select ${EXECUTION_COLUMNS.postgres}
+    from (${ids} offset 0) l(id)
+    join hf.execution e on ${equalsByIndex('e.id', 'l.id')}
+   where ${FITS}
+     and (not $9::boolean or e.parent_id is null)
+   order by l.id desc
+   limit $5`);
+}
+
+const BY_KEY = listFound(`
+  select k.id
+    from (select e.id from hf.execution e where (e.project, e.key) >= ($1, $10::text) and (e.project, e.key) <= ($1, $11::text) and e.key is not null order by e.project, e.key limit ${LIST_ROWS_MAX}) k
+   where ${IN_RANGE('k.id')}
+   order by k.id desc`);
+
+interface Lead {
+  readonly from: string;
+  readonly id: string;
+  /** The leading columns of the index, and the parameters that they must equal. */
+  readonly columns: readonly string[];
+  readonly values: readonly string[];
+}
+
+/** Compares whole rows, so that no other index fits. */
+function newestOf(lead: Lead, bounds: { readonly from: string; readonly to: string }): string {
+  const row = [...lead.columns, lead.id];
+  return `
+  select ${lead.id} as id
+    from ${lead.from}
+     and (${row.join(', ')}) >= (${[...lead.values, bounds.from].join(', ')})
+     and (${row.join(', ')}) < (${[...lead.values, bounds.to].join(', ')})
+   order by ${row.map((column) => `${column} desc`).join(', ')}`;
+}
+
+const FOUND = { from: `coalesce($8::uuid, ${FIRST_ID})`, to: `coalesce($4, ${LAST_ID})` };
+const FOUND_EDGE = { from: FIRST_ID, to: `coalesce($2::uuid, ${LAST_ID})` };
+
+const parentLead = (parent: string): Lead => ({
+  ...{ from: 'hf.execution e where e.parent_id is not null and e.project = $1', id: 'e.id' },
+  ...{ columns: ['e.parent_id'], values: [`${parent}::uuid`] },
+});
+const codeLead = (code: string): Lead => ({
+  ...{ from: 'hf.dead_letter d where true', id: 'd.execution_id' },
+  ...{ columns: ['d.code', 'd.project'], values: [`${code}::text`, '$1'] },
+});
+
+const BY_PARENT = listFound(newestOf(parentLead('$10'), FOUND));
+const BY_CODE = listFound(newestOf(codeLead('$10'), FOUND));
 
 // Finds the newest executions of each hold code, as above.
 const HELD = statement(`
@@ -123,8 +206,8 @@ export async function listExecutions(
   const { project, status, pipeline, before, limit } = query;
   const statuses = status?.map((each) => STATUS_CODES[each]) ?? Object.values(STATUS_CODES);
   const common = [project, numbers(statuses), pipeline ?? null, before ?? null, limit];
-  const { by, values } = indexFor(query);
-  const downTo = by === LIST ? [] : [query.downTo ?? null];
+  const { by, values, isWhole = false } = indexFor(query);
+  const downTo = isWhole ? [] : [query.downTo ?? null];
   const rows = await database.rows<ExecutionRow & object>(by, [...common, ...values, ...downTo]);
   return rows.map(toExecution);
 }
@@ -157,6 +240,9 @@ const HELD_EDGE = statement(`
    order by 1 desc
    limit 1`);
 
+const PARENT_EDGE = statement(`${newestOf(parentLead('$3'), FOUND_EDGE)} ${EDGE}`);
+const CODE_EDGE = statement(`${newestOf(codeLead('$3'), FOUND_EDGE)} ${EDGE}`);
+
 export async function listEdge(
   database: Database,
   query: ListExecutions,
@@ -164,10 +250,15 @@ export async function listEdge(
   const { project, before = null, tag, attribute, hold, status, pipeline } = query;
   const others = [status, pipeline].filter((each) => each !== undefined);
   const from = [project, before];
+  const { topLevel } = query;
+  if (query.key !== undefined || query.keyPrefix !== undefined) return undefined;
   const edgeOf = async (by: Statement, values: readonly unknown[]): Promise<Edge> => {
     const [row] = await database.rows<{ id: ExecutionId }>(by, [...from, ...values]);
     return row?.id;
   };
+  const { parent, code } = query;
+  if (parent !== undefined) return edgeOf(PARENT_EDGE, [parent]);
+  if (code !== undefined) return edgeOf(CODE_EDGE, [code]);
   if (attribute !== undefined) {
     const { name, equals } = attribute;
     const isText = typeof equals === 'string' || typeof equals === 'boolean';
@@ -178,8 +269,13 @@ export async function listEdge(
     const isAlone = tag === undefined && others.length === 0;
     return isAlone ? undefined : edgeOf(HELD_EDGE, [numbers(codesWith(hold))]);
   }
-  if (tag === undefined || others.length === 0) return undefined;
-  return edgeOf(LABEL_EDGE, [0, '', tag]);
+  if (tag !== undefined) {
+    return others.length === 0 ? undefined : edgeOf(LABEL_EDGE, [0, '', tag]);
+  }
+  if (topLevel !== true) return undefined;
+  const codes = status?.map((each) => STATUS_CODES[each]) ?? Object.values(STATUS_CODES);
+  const values = [project, numbers(codes), pipeline ?? null, before];
+  return (await database.rows<{ id: ExecutionId }>(TOP_LEVEL_EDGE, values))[0]?.id;
 }
 
 type Edge = ExecutionId | undefined;
@@ -187,14 +283,25 @@ type Edge = ExecutionId | undefined;
 interface Index {
   readonly by: Statement;
   readonly values: readonly unknown[];
+  /** The values include the id down to which the list looks. */
+  readonly isWhole?: true;
 }
 
-function indexFor({ tag, attribute, hold }: ListExecutions): Index {
+function indexFor(query: ListExecutions): Index {
+  const { tag, attribute, hold, topLevel = false, downTo = null } = query;
+  const { key, keyPrefix, parent, code } = query;
   const holds = hold === undefined ? null : numbers(codesWith(hold));
+  const found = (by: Statement, ...values: readonly unknown[]): Index => ({
+    ...{ by, isWhole: true, values: [tag ?? null, holds, downTo, topLevel, ...values] },
+  });
+  if (key !== undefined) return found(BY_KEY, key, key);
+  if (keyPrefix !== undefined) return found(BY_KEY, keyPrefix, afterPrefix(keyPrefix));
+  if (parent !== undefined) return found(BY_PARENT, parent);
+  if (code !== undefined) return found(BY_CODE, code);
   if (attribute !== undefined) return attributeIndex(attribute, [tag ?? null, holds]);
   if (holds !== null) return { by: HELD, values: [tag ?? null, holds] };
   return tag === undefined
-    ? { by: LIST, values: [] }
+    ? { by: LIST, values: [downTo, topLevel], isWhole: true }
     : { by: BY_VALUE, values: [null, null, 0, '', tag] };
 }
 

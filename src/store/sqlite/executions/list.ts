@@ -11,6 +11,7 @@ import {
   type ListExecutions,
 } from '../../contract/execution-store.ts';
 import { codesWith, STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import { afterPrefix } from '../../sql/newest-first.ts';
 import type { Parameters } from '../connection.ts';
 import type { ReadTransaction } from '../transaction.ts';
 import { loadByRowId } from './load-execution.ts';
@@ -35,6 +36,13 @@ const IN_LABEL = [
 const IN_EXECUTION = [
   ...['execution.project = :project', 'execution.id < :before'],
   'execution.id >= :downTo',
+];
+
+const BY_LETTER =
+  'dead_letter indexed by dead_letter_code cross join execution on execution.id = dead_letter.execution_id';
+const IN_LETTER = [
+  ...['dead_letter.project = :project', 'dead_letter.code = :code'],
+  ...['dead_letter.execution_id < :before', 'dead_letter.execution_id >= :downTo'],
 ];
 
 const HAS_TAG = `exists (
@@ -68,7 +76,7 @@ export function listEdge(tx: ReadTransaction, query: ListExecutions): ExecutionI
   const common = { project, before, downTo: '' };
   const edges = leadsOf(tx, query).flatMap(({ from, conditions, parameters }) => {
     const isLabel = from === BY_LABEL;
-    const id = isLabel ? 'label.execution_id' : 'execution.id';
+    const id = idIn(from);
     const found = tx.all<{ readonly id: ExecutionId }>(
       `
   select ${id} as id
@@ -84,10 +92,17 @@ export function listEdge(tx: ReadTransaction, query: ListExecutions): ExecutionI
 }
 
 /** True if rows of the chosen index may not match the other filters. */
-function hasChecks({ attribute, hold, tag, status, pipeline }: ListExecutions): boolean {
+function hasChecks(query: ListExecutions): boolean {
+  const { attribute, hold, tag, status, pipeline, topLevel } = query;
+  // One key, or at most 10,000, in the order of keys.
+  if (query.key !== undefined || query.keyPrefix !== undefined) return false;
   // The index of a range is not in the order of ids.
   if (attribute?.min !== undefined || attribute?.max !== undefined) return false;
-  const filters = [attribute, hold, tag, status, pipeline].filter((each) => each !== undefined);
+  const { parent, code } = query;
+  const filters = [attribute, hold, tag, status, pipeline, parent, code].filter(
+    (each) => each !== undefined,
+  );
+  if (topLevel === true) return true;
   const isByStatus = filters.length === 1 && status !== undefined && !areIndexed(status);
   return filters.length > 1 || isByStatus;
 }
@@ -106,6 +121,7 @@ export function list(tx: ReadTransaction, query: ListExecutions): readonly Execu
     ...(status === undefined
       ? []
       : [`execution.status in (${status.map((each) => STATUS_CODES[each]).join(', ')})`]),
+    ...(query.topLevel === true ? ['execution.parent_id is null'] : []),
   ];
   const common: Parameters = {
     ...{ project, before, downTo, limit },
@@ -123,7 +139,7 @@ export function list(tx: ReadTransaction, query: ListExecutions): readonly Execu
 }
 
 function select(from: string, conditions: readonly string[]): string {
-  const id = from === BY_LABEL ? 'label.execution_id' : 'execution.id';
+  const id = idIn(from);
   return `
   select execution.row_id, execution.id
     from ${from}
@@ -132,9 +148,23 @@ function select(from: string, conditions: readonly string[]): string {
    limit :limit`;
 }
 
+/** The id in the leading table, which gives the order. */
+function idIn(from: string): string {
+  if (from === BY_LETTER) return 'dead_letter.execution_id';
+  return from === BY_LABEL ? 'label.execution_id' : 'execution.id';
+}
+
 /** If there are several, they are disjoint. */
 function leadsOf(tx: ReadTransaction, query: ListExecutions): readonly Lead[] {
   const { attribute, tag, status, pipeline, hold } = query;
+  const { key, keyPrefix, parent, code } = query;
+  if (key !== undefined) return [keyLead(key, key)];
+  if (keyPrefix !== undefined) return [keyLead(keyPrefix, afterPrefix(keyPrefix))];
+  if (parent !== undefined) {
+    const conditions = [...IN_EXECUTION, 'execution.parent_id = :parent'];
+    return [{ from: 'execution indexed by execution_parent', conditions, parameters: { parent } }];
+  }
+  if (code !== undefined) return [{ from: BY_LETTER, conditions: IN_LETTER, parameters: { code } }];
   if (attribute !== undefined) return attributeLeads(attribute);
   if (hold !== undefined) return codesWith(hold).map(heldLead);
   if (tag !== undefined) {
@@ -146,6 +176,15 @@ function leadsOf(tx: ReadTransaction, query: ListExecutions): readonly Lead[] {
   }
   if (pipeline !== undefined) return routesTo(tx, query.project, pipeline).map(routeLead);
   return [{ from: 'execution indexed by execution_list', conditions: IN_EXECUTION }];
+}
+
+/** Keys are found in their order, and then sorted by id. */
+function keyLead(from: string, to: string): Lead {
+  const keys = `(
+      select * from execution indexed by execution_key
+       where project = :project and key >= :from and key <= :to
+       order by key limit ${LIST_ROWS_MAX}) as execution`;
+  return { from: keys, conditions: IN_EXECUTION, parameters: { from, to } };
 }
 
 function attributeLeads({ name, equals, min, max }: AttributeFilter): readonly Lead[] {
