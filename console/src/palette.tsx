@@ -104,7 +104,7 @@ function useOptions(text: string, caller: CallerMessage): readonly Option[] {
 }
 
 function searchOptions(text: string): readonly Option[] {
-  const read = readSearch(text);
+  const read = readSearch(text, () => false);
   if (typeof read === 'string') return [];
   const query = new URLSearchParams(
     Object.entries(read).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),

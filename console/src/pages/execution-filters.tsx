@@ -1,6 +1,7 @@
 // The filters of the executions list: search text, statuses and saved views.
 
 import { type ReactNode, useId, useState } from 'react';
+import { useOverview } from '../api/overview.ts';
 import { readSearch, writeSearch } from '../model/search-text.ts';
 import { STATUSES } from '../model/statuses.ts';
 import { statusText } from '../model/words.ts';
@@ -20,6 +21,8 @@ export function Filters({ location }: { readonly location: PageLocation }): Reac
 
 function Search({ location }: { readonly location: PageLocation }): ReactNode {
   const written = writeSearch((name) => location.query.get(name));
+  const { data: overview } = useOverview();
+  const pipelines = overview?.pipelines.map(({ pipeline }) => pipeline) ?? [];
   const [text, setText] = useState(written);
   const [problem, setProblem] = useState('');
   const [shown, setShown] = useState(written);
@@ -38,7 +41,7 @@ function Search({ location }: { readonly location: PageLocation }): ReactNode {
         const typed = text.trim();
         if (ID.test(typed)) go(`/executions/${typed.toLowerCase()}`);
         else {
-          const read = readSearch(typed);
+          const read = readSearch(typed, (word) => pipelines.includes(word));
           setProblem(typeof read === 'string' ? read : '');
           if (typeof read !== 'string') goWith(location, read);
         }
@@ -51,7 +54,7 @@ function Search({ location }: { readonly location: PageLocation }): ReactNode {
         id={id}
         type="search"
         value={text}
-        placeholder="Search by ID, or pipeline:order tag:vip total=17 hold:paused"
+        placeholder="Key or ID, or pipeline:order tag:vip total=17 hold:paused"
         onChange={(event) => setText(event.target.value)}
         aria-describedby={`${id}-problem`}
       />
@@ -65,9 +68,18 @@ function Search({ location }: { readonly location: PageLocation }): ReactNode {
 
 function StatusChoice({ location }: { readonly location: PageLocation }): ReactNode {
   const chosen = location.query.getAll('status');
+  const isTop = location.query.get('topLevel') === 'true';
   return (
     <fieldset className="chips">
       <legend className="hidden">Status</legend>
+      <label className={isTop ? 'chip chip-on' : 'chip'}>
+        <input
+          type="checkbox"
+          checked={isTop}
+          onChange={() => goWith(location, { topLevel: isTop ? undefined : 'true' })}
+        />
+        Top level only
+      </label>
       {STATUSES.map((status) => {
         const isOn = chosen.includes(status);
         return (

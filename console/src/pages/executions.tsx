@@ -60,7 +60,13 @@ function Duration({ submittedAt, endedAt }: ExecutionMessage): ReactNode {
   return endedAt === undefined ? <span className="about">{text}</span> : text;
 }
 
-const NAMES = ['status', 'pipeline', 'tag', 'hold', 'attribute', 'equals'] as const;
+const NAMES = [
+  ...(['status', 'pipeline', 'tag', 'hold', 'attribute', 'equals'] as const),
+  ...(['q', 'key', 'code', 'topLevel'] as const),
+] as const;
+
+/** Filters that a job cannot apply. */
+const LIST_ONLY = ['hold', 'attribute', 'equals', 'q', 'key', 'code', 'topLevel'];
 
 export function listRequest({ query }: PageLocation): ApiRequest<Page<ExecutionMessage>> {
   const typed = Object.fromEntries(NAMES.map((name) => [name, query.getAll(name)]));
@@ -108,7 +114,7 @@ function BulkOfList({ location }: { readonly location: PageLocation }): ReactNod
   const { operate } = useMay();
   const statuses = location.query.getAll('status');
   const [pipeline, tag] = [location.query.get('pipeline'), location.query.get('tag')];
-  const isPlain = ['hold', 'attribute', 'equals'].every((name) => !location.query.has(name));
+  const isPlain = LIST_ONLY.every((name) => !location.query.has(name));
   if (!operate || !isPlain) return null;
   const filter = { ...(pipeline && { pipeline }), ...(tag && { tag }) };
   // Dead letters include both statuses, and have no tags.

@@ -173,6 +173,33 @@ const keys: BrowserCase = {
   },
 };
 
+const finds: BrowserCase = {
+  name: 'an execution is found by its key or the start of its ID; children can be left out',
+  async run({ driver, world }) {
+    const { page } = driver;
+    await driver.open('/executions', 'Executions');
+    const rows = page.getByRole('table', { name: 'Executions' }).getByRole('link');
+    await rows.first().waitFor();
+    for (const text of ['order/ORD-100', world.checkout.slice(0, 30)]) {
+      await page.getByLabel('Search').fill(text);
+      await page.keyboard.press('Enter');
+      await rows.nth(1).waitFor({ state: 'detached' });
+      await rows.filter({ hasText: 'order/ORD-10084' }).waitFor();
+    }
+    await driver.open('/executions?pipeline=build-preview', 'Executions');
+    await rows.nth(5).waitFor();
+    await page.getByLabel('Top level only').check();
+    await page.getByText('No matching executions').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /^Search by ID/ }).fill('order/ORD');
+    await page
+      .getByRole('option', { name: /order\/ORD-10084/ })
+      .first()
+      .click();
+    await driver.heading('checkout').waitFor();
+  },
+};
+
 /** Pages, scripts and styles on the wire. Fonts are apart: text shows before they arrive. */
 const FIRST_BYTES_MAX = 110 * 1_024;
 const LINK_BYTES_MAX = 60 * 1_024;
@@ -234,5 +261,5 @@ const heat: BrowserCase = {
 };
 
 export const AUDIT_CASES: readonly BrowserCase[] = [
-  ...[attention, severities, bulk, undo, keys, heat, sizes, numbers],
+  ...[attention, severities, bulk, undo, keys, finds, heat, sizes, numbers],
 ];
