@@ -22,7 +22,7 @@ const GROUPS: Readonly<Record<string, string>> = {
 const ALONE: readonly string[] = [
   'test/archive/{kill,s3}.test.ts',
   'test/docs/build.test.ts',
-  'test/cli/{executions,serve,store-commands}.test.ts',
+  'test/cli/{executions,init,serve,store-commands}.test.ts',
   'test/console/{browser,five-minutes}-*.test.ts',
   'test/engine/{clock-jumps,full-disk,memory,postgres,sqlite,suspects-postgres,suspend*,warnings}.test.ts',
   'test/etcd/mutation-etcd.test.ts',

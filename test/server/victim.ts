@@ -236,7 +236,14 @@ function workReachesOf(victim: Victim): Readonly<Record<string, Reach>> {
 
 /** Routes that name nothing, or whose names the caller chooses. */
 export const WITHOUT_TARGET: readonly string[] = [
-  ...['submitExecution', 'listExecutions', 'streamHints', 'listAwaits', 'listDeadLetters'],
+  ...[
+    'submitExecution',
+    'listExecutions',
+    'countExecutions',
+    'streamHints',
+    'listAwaits',
+    'listDeadLetters',
+  ],
   ...[
     'groupDeadLetters',
     'listAudit',

@@ -318,7 +318,10 @@ const executionFilter = {
   ),
   parent: Type.Optional(documented(executionId, 'Only children of this execution.')),
   topLevel: Type.Optional(
-    Type.Boolean({ description: 'True: only executions without a parent. Not with `tag`, `hold` or `attribute`. Default: false.' }),
+    Type.Boolean({
+      description:
+        'True: only executions without a parent. Not with `tag`, `hold` or `attribute`. Default: false.',
+    }),
   ),
   code: Type.Optional(
     documented(name, 'Only executions that failed for good with this code.', 'card-declined'),
