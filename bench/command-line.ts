@@ -59,8 +59,8 @@ export function usage(suites: readonly Suite[]): string {
     '  --json             Print one JSON object per line instead of tables',
     `  --store=<stores>   Measure these stores: ${STORE_KINDS.join(', ')} (default all)`,
     '  --case=<text>      Run only cases whose name contains the text',
-    `  --spikes=<folder>  Scripts that the executions suite compares with (default ${SPIKES_VARIABLE},`,
-    '                     then ../shared/spikes; without them, it compares with its own floors)',
+    `  --spikes=<folder>  Scripts that executions and coordinator compare with (default ${SPIKES_VARIABLE},`,
+    '                     then ../shared/spikes; without them, executions uses its own floors)',
   ].join('\n');
 }
 

@@ -9,7 +9,7 @@ export interface Plan {
   readonly stores: readonly StoreKind[];
   /** Only cases whose name contains this. */
   readonly only: string;
-  /** The folder of the spikes, if the user named one. Only the executions suite uses it. */
+  /** The folder of the spikes, if the user named one. The executions and coordinator suites use it. */
   readonly spikes: string | undefined;
   /** Shows the current case in the terminal. */
   readonly progress: (what: string) => void;

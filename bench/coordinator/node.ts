@@ -11,4 +11,5 @@ const { store } = await openHoldfast({
 });
 const server = await openServer({ store, port: 0 });
 console.log(JSON.stringify({ url: server.url, key: server.firstKey }));
+process.on('message', () => process.send?.(process.cpuUsage()));
 process.on('disconnect', () => process.exit(0));

@@ -2,25 +2,39 @@
 // processes. A bare HTTP server takes turns with them.
 
 import pg from 'pg';
+import { HoldfastClient } from '../../src/client/client.ts';
 import { openStoreFactory } from '../executions/store-factory.ts';
 import type { StoreLocation } from '../executions/store-location.ts';
-import { alternate, medianRatio, medianRound, type Round, roundOf } from '../measure.ts';
+import {
+  alternate,
+  drive,
+  medianRatio,
+  medianRound,
+  medianSlowdown,
+  type Round,
+  roundOf,
+} from '../measure.ts';
 import type { Result, Settings } from '../report.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 import type { Plan, Suite } from '../suite.ts';
 import { Caller } from './caller.ts';
-import { start } from './processes.ts';
+import { type Running, start } from './processes.ts';
+import { type StreamSpike, streamSpike } from './stream-spike.ts';
 
 const STORES = ['sqlite', 'postgres'] as const;
 const IN_FLIGHT = [1, 64] as const;
 
 export const coordinatorSuite: Suite = {
   name: 'coordinator',
-  summary: 'Submits, results and pickup through a coordinator, beside a bare HTTP server',
+  summary: 'Submits, results and pickup through a coordinator, beside bare HTTP and a spike',
   legend: [
     'submit: from the request to its response, which follows a durable commit.',
-    'end to end: submit, three durable steps by a worker over HTTP, result by long poll.',
+    'end to end: HoldfastClient submits, openWorker does three durable steps, the client gets the result.',
     'pickup: from the response of a submit to the first line of its code, one execution at a time.',
+    'over REST: the same, by a bare HTTP client that does not validate.',
+    'spike: the same shape without keys, validation, retries, limits and replay (PostgreSQL).',
+    'of spike: our rate divided by that of the spike. p50 of spike: our latency divided by its latency.',
+    'CPU: milliseconds of one process for one execution at 64 in flight.',
     'of bare: our rate divided by that of a server that parses the body and sends a fixed response.',
     'idle: transactions per second of a coordinator and a worker without work.',
   ],
@@ -51,14 +65,19 @@ async function measure(
   const { url, key } = JSON.parse(node.firstLine) as { url: string; key: string };
   const worker = await start('worker.ts', { url, key });
   const ours = new Caller(url, key);
+  const client = new HoldfastClient({ url, key });
   const floor = new Caller(bare.firstLine);
   const report = reporter(location.kind, settings);
+  const spike = location.kind === 'postgres' ? streamSpike(location.url, plan) : undefined;
   try {
     const results: Result[] = [];
     for (const inFlight of IN_FLIGHT) {
       plan.progress(`${location.kind}: ${inFlight} in flight`);
-      results.push(...(await throughput(plan, { ours, floor, report }, inFlight)));
+      const subjects = { ours, client, floor, spike, report };
+      results.push(...(await throughput(plan, subjects, inFlight)));
     }
+    plan.progress(`${location.kind}: CPU`);
+    results.push(...(await cpu(plan, { client, node, worker, report })));
     plan.progress(`${location.kind}: pickup`);
     results.push(...report('pickup', { round: await pickup(ours, plan.quick ? 100 : 1_000) }));
     if (location.kind === 'postgres') {
@@ -79,20 +98,22 @@ async function measure(
 
 interface Subjects {
   readonly ours: Caller;
+  readonly client: HoldfastClient;
   readonly floor: Caller;
+  readonly spike: StreamSpike | undefined;
   readonly report: Reporter;
 }
 
 async function throughput(
   plan: Plan,
-  { ours, floor, report }: Subjects,
+  { ours, client, floor, spike, report }: Subjects,
   inFlight: number,
 ): Promise<readonly Result[]> {
   const submits: Promise<unknown>[] = [];
   const pace = plan.quick
     ? { rounds: 3, roundMs: 300, warmUpMs: 300 }
     : { rounds: 7, roundMs: 1_000, warmUpMs: 1_000 };
-  const [bare = [], submit = [], whole = []] = await alternate(
+  const [bare = [], submit = [], rest = []] = await alternate(
     [
       { inFlight, operation: () => floor.submit() },
       {
@@ -108,17 +129,68 @@ async function throughput(
   );
   // Executions that were only submitted must end before the next measurement.
   for (const id of await Promise.all(submits)) await ours.result(String(id));
+  const whole: Round[] = [];
+  const beside: Round[] = [];
+  const wholeLoad = { inFlight, operation: () => runWhole(client) };
+  await drive(wholeLoad, pace.warmUpMs);
+  for (let round = 0; round < pace.rounds; round += 1) {
+    whole.push(await drive(wholeLoad, pace.roundMs));
+    if (spike !== undefined) beside.push(await spike(inFlight));
+  }
+  const name = `${inFlight} in flight`;
   return [
-    ...report(`bare HTTP · ${inFlight} in flight`, { round: medianRound(bare) }),
-    ...report(`submit · ${inFlight} in flight`, {
+    ...report(`bare HTTP · ${name}`, { round: medianRound(bare) }),
+    ...report(`submit · ${name}`, {
       round: medianRound(submit),
       ofBare: medianRatio(submit, bare),
     }),
-    ...report(`end to end · ${inFlight} in flight`, {
+    ...report(`end to end over REST · ${name}`, { round: medianRound(rest) }),
+    ...(spike === undefined ? [] : report(`spike · ${name}`, { round: medianRound(beside) })),
+    ...report(`end to end · ${name}`, {
       round: medianRound(whole),
-      ofBare: medianRatio(whole, bare),
+      ...(spike && {
+        ofSpike: medianRatio(whole, beside),
+        slowdown: medianSlowdown(whole, beside),
+      }),
     }),
   ];
+}
+
+async function runWhole(client: HoldfastClient): Promise<void> {
+  const { id } = await client.executions.submit({ pipeline: 'timed' });
+  const { status } = await client.executions.result(id);
+  if (status !== 'completed') throw new Error(`An execution ended as ${status}.`);
+}
+
+interface Measurable {
+  readonly client: HoldfastClient;
+  readonly node: Running;
+  readonly worker: Running;
+  readonly report: Reporter;
+}
+
+async function cpu(
+  plan: Plan,
+  { client, node, worker, report }: Measurable,
+): Promise<readonly Result[]> {
+  const used = async (): Promise<readonly NodeJS.CpuUsage[]> => [
+    process.cpuUsage(),
+    ...((await Promise.all([node.request('cpu'), worker.request('cpu')])) as NodeJS.CpuUsage[]),
+  ];
+  let count = 0;
+  const before = await used();
+  const operation = async (): Promise<void> => {
+    await runWhole(client);
+    count += 1;
+  };
+  await drive({ inFlight: 64, operation }, plan.quick ? 1_000 : 5_000);
+  const after = await used();
+  return ['client', 'coordinator', 'worker'].map((name, nth) => {
+    const totalOf = ({ user, system }: NodeJS.CpuUsage = { user: 0, system: 0 }): number =>
+      user + system;
+    const ms = (totalOf(after[nth]) - totalOf(before[nth])) / 1_000 / count;
+    return { ...report.value(`CPU · ${name}`, 'CPU', ms), unit: 'ms' };
+  });
 }
 
 async function pickup(ours: Caller, count: number): Promise<Round> {
@@ -158,6 +230,8 @@ async function idle(url: string, quietMs: number): Promise<number> {
 interface Measured {
   readonly round: Round;
   readonly ofBare?: number;
+  readonly ofSpike?: number;
+  readonly slowdown?: number;
 }
 
 interface Reporter {
@@ -174,9 +248,14 @@ function reporter(store: string, settings: Settings): Reporter {
     value: each,
     unit: '/s',
   });
-  const report = (name: string, { round, ofBare }: Measured): readonly Result[] => [
+  const report = (name: string, { round, ...ratios }: Measured): readonly Result[] => [
     { ...value(name, 'rate', round.perSecond), p50Ms: round.p50Ms, p99Ms: round.p99Ms },
-    ...(ofBare === undefined ? [] : [{ ...value(name, 'of bare', ofBare), unit: '×' }]),
+    ...Object.entries(ratios).map(([ratio, each]) => ({
+      ...value(name, RATIOS[ratio as keyof typeof RATIOS], each),
+      unit: '×',
+    })),
   ];
   return Object.assign(report, { value });
 }
+
+const RATIOS = { ofBare: 'of bare', ofSpike: 'of spike', slowdown: 'p50 of spike' } as const;

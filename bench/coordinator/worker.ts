@@ -14,4 +14,5 @@ const timed = pipeline({
 });
 await openWorker({ url, key, pipelines: [timed], concurrency: 1_000 });
 console.log('ready');
+process.on('message', () => process.send?.(process.cpuUsage()));
 process.on('disconnect', () => process.exit(0));

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { demand } from '../floor.ts';
 import type { Round } from '../measure.ts';
-import { runChild } from './child.ts';
+import { type ChildOptions, runChild } from './child.ts';
 import type { StoreLocation } from './store-location.ts';
 
 export interface Reference {
@@ -21,7 +21,8 @@ export interface Load {
   readonly steps: number;
 }
 
-const PROJECT = join(import.meta.dirname, '../..');
+/** The scripts resolve the driver from here. */
+export const PROJECT = join(import.meta.dirname, '../..');
 
 const LIMIT_MS = 300_000;
 
@@ -44,7 +45,7 @@ export function referenceFor(
   return { name: 'floor', about, run: runFloor(floor) };
 }
 
-function spikesFolder(named: string | undefined): string {
+export function spikesFolder(named: string | undefined): string {
   return resolve(named ?? join(PROJECT, '../shared/spikes'));
 }
 
@@ -57,20 +58,29 @@ interface SpikeOutput {
 
 function runSpike(script: string): Reference['run'] {
   return async (location, load) => {
-    const found = (await runChild(
-      script,
-      argsOf(location, load),
-      childOf(location),
-    )) as SpikeOutput;
-    if (location.kind === 'sqlite')
-      demand({ synchronous: String(found.SYNC) }, { synchronous: 'FULL' });
-    return { perSecond: found.exec_s, p50Ms: found.p50, p99Ms: found.p99 };
+    const { round, SYNC } = await runSpikeScript(script, argsOf(location, load), childOf(location));
+    if (location.kind === 'sqlite') demand({ synchronous: String(SYNC) }, { synchronous: 'FULL' });
+    return round;
   };
+}
+
+export async function runSpikeScript(
+  script: string,
+  args: readonly string[],
+  options: Omit<ChildOptions, 'limitMs'>,
+): Promise<Pick<SpikeOutput, 'SYNC'> & { readonly round: Round }> {
+  const { exec_s, p50, p99, ...rest } = (await runChild(script, args, {
+    ...{ ...options, limitMs: LIMIT_MS },
+  })) as SpikeOutput;
+  return { ...rest, round: { perSecond: exec_s, p50Ms: p50, p99Ms: p99 } };
 }
 
 function runFloor(script: string): Reference['run'] {
   return async (location, load) =>
-    (await runChild(script, argsOf(location, load), childOf(location))) as Round;
+    (await runChild(script, argsOf(location, load), {
+      ...childOf(location),
+      limitMs: LIMIT_MS,
+    })) as Round;
 }
 
 function argsOf(location: StoreLocation, { executions, inFlight, steps }: Load): readonly string[] {
@@ -78,10 +88,7 @@ function argsOf(location: StoreLocation, { executions, inFlight, steps }: Load):
   return location.kind === 'sqlite' ? [...numbers, 'FULL', location.file] : numbers;
 }
 
-/** The scripts resolve the driver from their working directory. */
-function childOf(location: StoreLocation): Parameters<typeof runChild>[2] {
-  if (location.kind === 'postgres') {
-    return { cwd: PROJECT, env: { PGURL: location.url }, limitMs: LIMIT_MS };
-  }
-  return { cwd: location.kind === 'sqlite' ? dirname(location.file) : PROJECT, limitMs: LIMIT_MS };
+function childOf(location: StoreLocation): Omit<ChildOptions, 'limitMs'> {
+  if (location.kind === 'postgres') return { cwd: PROJECT, env: { PGURL: location.url } };
+  return { cwd: location.kind === 'sqlite' ? dirname(location.file) : PROJECT };
 }
