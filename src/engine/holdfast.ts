@@ -181,6 +181,14 @@ export class Holdfast {
   }
 
   /**
+   * Returns an outcome to the callers of `ended` and `result` in this process, without a query. A
+   * coordinator calls it when a remote worker has ended an execution.
+   */
+  noteEnded(outcome: Outcome): void {
+    this.#results.endedHere(outcome);
+  }
+
+  /**
    * Decodes a stored value: an `input`, a `progress`, or the `out` of a history event. `project`
    * defaults to `default`.
    */

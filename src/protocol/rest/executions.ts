@@ -45,9 +45,10 @@ import {
 } from './route.ts';
 
 export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
-  async submitExecution({ holdfast, announced }, { body, caller, header }) {
+  async submitExecution({ holdfast, store, announced }, { body, caller, header }) {
     const { target, input, options } = submissionOf(body, caller, header);
     const { id, existing } = await holdfast.submit(target, input, options);
+    noteSubmitted(store, id, caller.project);
     const pipeline = body.pipeline ?? (await holdfast.read(id))?.pipeline;
     const warning = pipeline && (await announced.warningFor(caller.project, pipeline));
     const submission = { id, existing, ...(warning && { warning }) };
@@ -144,20 +145,19 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
   },
 
   async readResult(coordinator, { params, query, caller, signal }) {
-    const record = await executionFor(coordinator, caller, params.id);
-    const ended = await endOf(coordinator, record.id, {
+    const first = await waitedFor(coordinator, caller, params.id);
+    const ended = await endOf(coordinator, first, {
       ...{ waitMs: query.waitMs ?? 0, signal, caller },
     });
     if (ended === undefined) {
-      const now = await coordinator.store.executions.read(record.id);
-      const body = { id: record.id, status: now?.status ?? record.status };
-      return { status: 202, isIdle: true, body };
+      const { id, status } = await executionFor(coordinator, caller, params.id);
+      return { status: 202, isIdle: true, body: { id, status } };
     }
     const { status, event } = ended;
     const { out, failure } = parseBody<EndBody>(event.body);
     const { stack: _, ...shown } = failure ?? {};
     const { holdfast, shares } = coordinator;
-    const reader = { holdfast, shares, project: record.project };
+    const reader = { holdfast, shares, project: caller.project };
     const output =
       status === 'completed' ? await readable(reader, { output: out ?? {} }, isSealed) : {};
     const body = { id: ended.id, status, ...output, ...(failure && { failure: shown }) };
@@ -230,6 +230,36 @@ interface EndBody {
   readonly continuedAs?: ExecutionId;
 }
 
+interface WaitedFor {
+  readonly id: ExecutionId;
+  /** It had not ended when it was looked up. */
+  readonly isOpen: boolean;
+}
+
+/** The project of an execution never changes, so remember what was submitted here. */
+const submitted: WeakMap<CoordinatorStore, Map<ExecutionId, ProjectName>> = new WeakMap();
+const SUBMITTED_MAX = 10_000;
+
+function noteSubmitted(store: CoordinatorStore, id: ExecutionId, project: ProjectName): void {
+  const known = submitted.get(store) ?? new Map<ExecutionId, ProjectName>();
+  submitted.set(store, known);
+  known.set(id, project);
+  const [first] = known.keys();
+  if (known.size > SUBMITTED_MAX && first !== undefined) known.delete(first);
+}
+
+/** Most callers wait for what they just submitted here, which needs no lookup. */
+async function waitedFor(
+  coordinator: Coordinator,
+  caller: Caller,
+  given: string,
+): Promise<WaitedFor> {
+  const id = parseExecutionId(given);
+  if (submitted.get(coordinator.store)?.get(id) === caller.project) return { id, isOpen: true };
+  const { status } = await executionFor(coordinator, caller, id);
+  return { id, isOpen: !isTerminal(status) };
+}
+
 interface Waiting {
   readonly waitMs: number;
   readonly signal: AbortSignal;
@@ -239,15 +269,17 @@ interface Waiting {
 /** The end of the execution or of its continuation. Undefined if it does not end in time. */
 async function endOf(
   coordinator: Coordinator,
-  first: ExecutionId,
+  first: WaitedFor,
   { waitMs, signal, caller }: Waiting,
 ): Promise<
   { readonly id: ExecutionId; readonly status: string; readonly event: HistoryEvent } | undefined
 > {
   const { store, holdfast, timers } = coordinator;
-  const continuations = new Continuations(first);
-  for (let id = first; !signal.aborted; ) {
-    const [at] = await store.executions.outcomes([id]);
+  const continuations = new Continuations(first.id);
+  for (let { id, isOpen } = first; !signal.aborted; isOpen = false) {
+    // Waiting callers share one query.
+    const isSettledSoon = isOpen && waitMs > 0;
+    const [at] = isSettledSoon ? [] : await store.executions.outcomes([id]);
     const found =
       at ??
       (waitMs === 0

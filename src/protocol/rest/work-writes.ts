@@ -23,10 +23,16 @@ import type {
   ClaimResult,
   CoordinatorStore,
   Finish,
+  Finished,
   GiveBack,
+  GivenBack,
+  Outcome,
   OwnerWrite,
   Park,
+  Parked,
+  Recorded,
 } from '../../store/contract/execution-store.ts';
+import type { Instant } from '../../support/clock.ts';
 import type { WriteMessage, WritesReply } from '../messages/work.ts';
 import { isReserved, requireOpenName } from './handling.ts';
 import { problemFrom } from './problems.ts';
@@ -63,7 +69,7 @@ export function toWrite(message: WriteMessage, caller: Caller): OwnWrite {
   return { verb, request, refersTo, rows: rowsOf(message) } as unknown as OwnWrite;
 }
 
-type Performing = Pick<Coordinator, 'store' | 'histories' | 'onFault'>;
+type Performing = Pick<Coordinator, 'store' | 'histories' | 'holdfast' | 'onFault'>;
 
 /** Performs many at once, so that they share commits. A fault of one does not affect the others. */
 export async function perform(
@@ -96,7 +102,7 @@ function groupsOf(writes: readonly OwnWrite[]): readonly (readonly OwnWrite[])[]
 }
 
 async function performed(
-  { store, histories, onFault }: Performing,
+  { store, histories, holdfast, onFault }: Performing,
   caller: Caller,
   write: OwnWrite,
 ): Promise<WritesReply['results'][number]> {
@@ -114,6 +120,8 @@ async function performed(
       await requireOwnValues(executions, caller.project, { id, digests });
     }
     const result = await performOne(executions, write);
+    if (result.kind === 'finished' && write.verb === 'finish')
+      holdfast.noteEnded(outcomeOf(write.request, result.at));
     return result.kind === 'refused'
       ? await hideForeign(executions, caller, { write, result })
       : result;
@@ -122,6 +130,13 @@ async function performed(
     if (isFault) onFault?.(code, error);
     return { kind: 'fault', code, detail } as const;
   }
+}
+
+/** The event that ends an execution is the last of its write (M-31). */
+function outcomeOf({ id, status, seq, fence, events }: Finish, at: Instant): Outcome {
+  const { body } = events.at(-1) ?? {};
+  const place = { seq: seq + events.length - 1, at, fence, kind: status };
+  return { id, status, endedAt: at, event: { ...place, ...(body && { body }) } };
 }
 
 /**
@@ -142,7 +157,7 @@ async function hideForeign(
 function performOne(
   executions: CoordinatorStore['executions'],
   write: OwnWrite,
-): Promise<{ readonly kind: string }> {
+): Promise<Recorded | Finished | Parked | GivenBack> {
   switch (write.verb) {
     case 'record':
       return executions.record(write.request);
