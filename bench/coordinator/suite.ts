@@ -65,7 +65,7 @@ async function measure(
   const { url, key } = JSON.parse(node.firstLine) as { url: string; key: string };
   const worker = await start('worker.ts', { url, key });
   const ours = new Caller(url, key);
-  const client = new HoldfastClient({ url, key });
+  const client = new HoldfastClient({ url, key, stream: true });
   const floor = new Caller(bare.firstLine);
   const report = reporter(location.kind, settings);
   const spike = location.kind === 'postgres' ? streamSpike(location.url, plan) : undefined;

@@ -12,7 +12,7 @@ const timed = pipeline({
     return beganAt;
   },
 });
-await openWorker({ url, key, pipelines: [timed], concurrency: 1_000 });
+await openWorker({ url, key, stream: true, pipelines: [timed], concurrency: 1_000 });
 console.log('ready');
 process.on('message', () => process.send?.(process.cpuUsage()));
 process.on('disconnect', () => process.exit(0));

@@ -1,5 +1,5 @@
 // `holdfast/client`: the API of a coordinator, typed by the schemas that check it. At run time it
-// depends only on `fetch`.
+// depends only on `fetch`; in Node it can also use a WebSocket.
 
 import { keysClient, projectsClient } from '../features/access/client.ts';
 import { recordsOf } from '../features/audit/client.ts';
@@ -13,11 +13,18 @@ import { templatesClient } from '../features/templates/client.ts';
 import { requestTo } from '../protocol/messages/request.ts';
 import { Fault } from '../support/fault.ts';
 import { lostReply } from '../support/no-reply.ts';
-import { headerText, optionalFunctions, readOptions, requireUrl } from '../support/options.ts';
+import {
+  headerText,
+  optionalBooleans,
+  optionalFunctions,
+  readOptions,
+  requireUrl,
+} from '../support/options.ts';
 import { bodyOf, type CallOptions, refusalOf } from './calls.ts';
 import { Executions } from './executions.ts';
 import { eventsOf, type ServerEvent } from './follow.ts';
 import { leasesOf, sessionsOf } from './sessions.ts';
+import { ClientStream } from './stream.ts';
 
 export { type CallOptions, CallRefused, type Page } from './calls.ts';
 export { Executions, type ListFilter } from './executions.ts';
@@ -33,8 +40,14 @@ export interface ClientOptions {
   readonly project?: string;
   /** The function that sends requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
+  /**
+   * True: in Node, submits and results use one WebSocket, if the coordinator and the proxies in
+   * between allow it. False (default): each is an HTTP request.
+   */
+  readonly stream?: boolean;
 }
 
+const NAMES: readonly (keyof ClientOptions)[] = ['url', 'key', 'project', 'fetch', 'stream'];
 const WORD_BYTES_MAX = 256;
 
 /**
@@ -51,7 +64,7 @@ const WORD_BYTES_MAX = 256;
  */
 export class HoldfastClient {
   /** Submits, reads and operates executions. */
-  readonly executions: Executions = new Executions(this);
+  readonly executions: Executions;
   /** Questions that executions ask, and their answers. */
   readonly awaits = awaitsClient(this);
   /** Executions that ended without doing their work. */
@@ -81,13 +94,15 @@ export class HoldfastClient {
   readonly #options: ClientOptions;
 
   constructor(given: ClientOptions) {
-    const options = readOptions('HoldfastClient', given, ['url', 'key', 'project', 'fetch']);
+    const options = readOptions('HoldfastClient', given, NAMES);
     const { url, key, project } = options;
     requireUrl('HoldfastClient', url);
     if (key !== undefined) headerText('HoldfastClient: key', key, WORD_BYTES_MAX);
     if (project !== undefined) headerText('HoldfastClient: project', project, WORD_BYTES_MAX);
     optionalFunctions('HoldfastClient', { fetch: options.fetch });
+    optionalBooleans('HoldfastClient', { stream: options.stream });
     this.#options = { ...options, url: url.replace(/\/+$/, '') };
+    this.executions = new Executions(this, streamOf(this.#options));
   }
 
   /**
@@ -127,13 +142,12 @@ export class HoldfastClient {
    * reached, and `OutcomeUnknown` if the connection breaks after a write was sent.
    */
   async send(path: string, options: CallOptions): Promise<Response> {
-    const { url, key, project, fetch: send = fetch } = this.#options;
+    const { url, fetch: send = fetch } = this.#options;
     const { method = 'GET', query, body, signal } = options;
     const init = {
       method,
       headers: {
-        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-        ...(project === undefined ? {} : { 'holdfast-project': project }),
+        ...headersOf(this.#options),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -155,6 +169,20 @@ export class HoldfastClient {
       throw lostReply({ url: this.#options.url, path, isRead: method === 'GET' }, cause);
     }
   }
+}
+
+function headersOf({ key, project }: ClientOptions): Readonly<Record<string, string>> {
+  return {
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+    ...(project === undefined ? {} : { 'holdfast-project': project }),
+  };
+}
+
+/** Browsers cannot send the key with a stream, and a custom `fetch` must see every request. */
+function streamOf(options: ClientOptions): ClientStream | undefined {
+  const isNode = globalThis.process?.versions?.node !== undefined;
+  if (options.stream !== true || !isNode || options.fetch !== undefined) return undefined;
+  return new ClientStream(options.url, headersOf(options));
 }
 
 function queryText(query: CallOptions['query']): string {

@@ -1,6 +1,7 @@
 // The client's methods for executions.
 
 import type { RedriveBody } from '../features/repair/messages.ts';
+import { REPLY_TIMEOUT_MS, type ReplyEnvelope } from '../protocol/messages/envelope.ts';
 import type {
   ExecutionInFull,
   ExecutionMessage,
@@ -10,9 +11,11 @@ import type {
 } from '../protocol/messages/execution.ts';
 import { type ResponseAt, requestTo } from '../protocol/messages/request.ts';
 import type { DepthMessage } from '../protocol/messages/sessions.ts';
+import { StoreUnavailable } from '../support/fault.ts';
 import { bodyOf, callOperation, type Page, refusalOf, withTags } from './calls.ts';
 import type { HoldfastClient } from './client.ts';
 import { followed, type Seen, type WatchOptions } from './follow.ts';
+import type { ClientStream } from './stream.ts';
 
 /** Filters and page of a list of executions. All filters must match. */
 export interface ListFilter {
@@ -49,6 +52,8 @@ export interface ListFilter {
 /** The longest wait of one request for a result; the next request continues. */
 const HELD_MS = 25_000;
 const HISTORY_PAGE = 100;
+/** After this time, the outcome of a submit is unknown. */
+const SUBMIT_MS = 60_000;
 
 /**
  * Executions of a coordinator. Reach it as `client.executions`.
@@ -59,16 +64,24 @@ const HISTORY_PAGE = 100;
  */
 export class Executions {
   readonly #client: HoldfastClient;
+  readonly #stream: ClientStream | undefined;
   readonly #warned: Set<string> = new Set();
 
-  constructor(client: HoldfastClient) {
+  constructor(client: HoldfastClient, stream?: ClientStream) {
     this.#client = client;
+    this.#stream = stream;
   }
 
   /** Submits an execution. A `warning` in the response is also a Node warning, once per text. */
   async submit(body: SubmitBody): Promise<ResponseAt<'POST /v1/executions'>> {
     const sent = withTags('The input', body, 'input');
-    const result = await callOperation(this.#client, 'POST /v1/executions', sent);
+    const streamed = this.#stream?.call({
+      ...{ kind: 'submitExecution', body: sent, timeoutMs: SUBMIT_MS },
+    });
+    const result =
+      streamed === undefined
+        ? await callOperation(this.#client, 'POST /v1/executions', sent)
+        : ((await streamed).body as ResponseAt<'POST /v1/executions'>);
     const { warning } = result;
     if (warning !== undefined && !this.#warned.has(warning.detail)) {
       this.#warned.add(warning.detail);
@@ -110,10 +123,28 @@ export class Executions {
       ...{ id, waitMs: HELD_MS },
     });
     for (;;) {
+      const reply = await this.#streamedResult(id, options.signal);
+      if (reply?.status === 200) return reply.body as ResultMessage;
+      if (reply !== undefined) continue;
       const response = await this.#client.send(path, { ...options, query });
       const body = await bodyOf(response);
       if (response.status === 200) return body as ResultMessage;
       if (response.status !== 202) throw refusalOf(response, body);
+    }
+  }
+
+  /** Undefined if there is no stream, or it broke: only a request then shows why. */
+  async #streamedResult(id: string, signal?: AbortSignal): Promise<ReplyEnvelope | undefined> {
+    const body = { id, waitMs: HELD_MS };
+    const timeoutMs = HELD_MS + REPLY_TIMEOUT_MS;
+    try {
+      return await this.#stream?.call({
+        ...{ kind: 'readResult', body, isRead: true, signal, timeoutMs },
+      });
+    } catch (fault) {
+      signal?.throwIfAborted();
+      if (fault instanceof StoreUnavailable) return undefined;
+      throw fault;
     }
   }
 

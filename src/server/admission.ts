@@ -162,9 +162,15 @@ export class Limiter {
         await this.#wrong(counted(networkOf(ip)));
         throw isSuspect ? tooOften(WRONG_KEYS, retryAfterS) : refusal;
       });
-    if (!isCounted) await this.count(ip, caller.key);
-    await this.#countProject(caller);
+    if (isCounted) await this.#countProject(caller);
+    else await this.countMessage(caller, ip);
     return caller;
+  }
+
+  /** Counts a message of an admitted caller like a request. Throws above a limit. */
+  async countMessage(caller: Caller, ip: string): Promise<void> {
+    await this.count(ip, caller.key);
+    await this.#countProject(caller);
   }
 
   /** False if an admitted caller would be refused now. A failed lookup does not end access. */

@@ -76,8 +76,7 @@ export class OpenConnections {
       this.#unused.set(socket, socket.bytesRead);
       socket.once('close', () => this.#unused.delete(socket));
     });
-    // Never listen to 'upgrade': Node would hand the socket over, and nothing would answer, time
-    // out or close it.
+    // `stream.ts` takes the sockets of upgrades over.
     server.on('request', ({ socket }: IncomingMessage) => this.#unused.delete(socket));
   }
 

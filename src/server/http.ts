@@ -27,6 +27,7 @@ import { addDocs } from './docs-files.ts';
 import { KEY_CACHE_MS, requireOwnHost } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { faultLogOf, type ServerLog, type ServerOptions } from './server-options.ts';
+import { asksForStream, routeUpgrades, streamOpener } from './stream.ts';
 
 export interface HttpParts extends Entrance {
   readonly coordinator: Coordinator;
@@ -106,7 +107,9 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     if (parts.logIdle || !IDLE.has(request)) requests?.answered(request, reply);
   });
   const bodies = bodyTurnsOf(limits);
-  for (const route of routes) addRoute(app, { ...parts, admission, bodies }, route);
+  const openStream = streamOpener({ ...parts, admission });
+  for (const route of routes) addRoute(app, { ...parts, admission, bodies, openStream }, route);
+  routeUpgrades(app);
   if (parts.console !== 'none') addConsole(app, parts.console);
   if (parts.docs) addDocs(app);
   return app;
@@ -117,7 +120,10 @@ const KEEP_ALIVE_MS = 72_000;
 const CHECKS_PER_REQUEST = 2;
 
 function listening({ limits, tls }: HttpParts): object {
-  const http = { connectionsCheckingInterval: Math.ceil(limits.requestMs / CHECKS_PER_REQUEST) };
+  const http = {
+    shouldUpgradeCallback: asksForStream,
+    connectionsCheckingInterval: Math.ceil(limits.requestMs / CHECKS_PER_REQUEST),
+  };
   if (tls === undefined) return { http };
   return { https: { minVersion: 'TLSv1.2', ...http, ...tls, handshakeTimeout: limits.requestMs } };
 }
@@ -140,6 +146,7 @@ interface OpenParts extends HttpParts {
   readonly admission: Admission;
   /** The large bodies that arrive or wait to be parsed, by project. */
   readonly bodies: ByteTurns;
+  readonly openStream: (exchange: HttpExchange) => void;
 }
 
 function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
@@ -177,7 +184,7 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
 /** Requests without a project take a share of their network, so they cannot crowd out projects. */
 async function beginStranger(
   { coordinator }: HttpParts,
-  { request, reply }: Exchange,
+  { request, reply }: HttpExchange,
   weight = 1,
 ): Promise<void> {
   const share = networkShare(networkOf(request.ip));
@@ -194,7 +201,7 @@ function requireCaller(reply: FastifyReply): void {
   throw new ProblemReply('caller-gone', 'The caller closed the connection. Nothing was done.');
 }
 
-interface Exchange {
+export interface HttpExchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
@@ -202,7 +209,7 @@ interface Exchange {
 async function result(
   parts: OpenParts,
   { route, checks }: { readonly route: Route; readonly checks: Checks },
-  { request, reply }: Exchange,
+  { request, reply }: HttpExchange,
 ): Promise<unknown> {
   // The response is still open here, so its `close` event will come.
   requireCaller(reply);
@@ -219,6 +226,7 @@ async function result(
   if (route.isLong === true) reply.raw.once('close', parts.held.hold(call.caller));
   // The checks have verified the types that the route's schemas declare.
   const replied = await route.handle(parts.coordinator, call as never);
+  if (replied.isUpgrade === true) return parts.openStream({ request, reply });
   if (replied.isIdle === true) IDLE.add(request);
   const share =
     route.allows === 'public'
@@ -298,7 +306,7 @@ const CODES: Readonly<Record<number, Code>> = {
  */
 function signalOf(
   { admission, coordinator, stopping }: OpenParts,
-  { request, reply }: Exchange,
+  { request, reply }: HttpExchange,
 ): AbortSignal {
   const gone = new AbortController();
   let cancel: () => void = () => undefined;

@@ -11,12 +11,13 @@ import {
   type TransportRequest,
 } from '../protocol/messages/envelope.ts';
 import { type Frame, WORK_SERVICE } from '../protocol/messages/grpc-service.ts';
+import { lost, Pending } from '../protocol/messages/pending.ts';
+import { workMessage } from '../protocol/messages/work-messages.ts';
 import { systemClock } from '../support/clock.ts';
 import { Fault, InvalidInput, StoreUnavailable } from '../support/fault.ts';
 import { boundedText, integerOption, readOptions, shown } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
-import { lost, Pending } from './pending.ts';
 
 type Driver = typeof import('@grpc/grpc-js');
 
@@ -135,7 +136,11 @@ class StreamTransport implements Transport {
   async request<Result>(message: TransportRequest): Promise<Result> {
     const id = systemRandom.uuid();
     const envelope = sized(message, id, this.#parts.bytesMax);
-    return this.#pending.wait<Result>(message, id, () => this.#open().write(envelope));
+    const sent = { ...message, isRead: workMessage(message.kind).isRead };
+    return resultIn<Result>(
+      message,
+      await this.#pending.wait(sent, id, () => this.#open().write(envelope)),
+    );
   }
 
   onWakeup(listener: () => void): () => void {
@@ -212,7 +217,8 @@ function sized(message: TransportRequest, id: string, bytesMax: number): object 
 function faultFrom(driver: Driver, message: TransportRequest, error: ServiceError): Fault {
   const { UNAVAILABLE } = driver.status;
   const isUnsent = error.code === UNAVAILABLE && /ECONNREFUSED|ENOTFOUND/.test(error.details);
-  if (!isUnsent) return lost(message, error.details, error);
+  const { isRead } = workMessage(message.kind);
+  if (!isUnsent) return lost({ ...message, isRead }, error.details, error);
   return new StoreUnavailable(
     `The message ${message.kind} was not sent: ${error.details}. Check the address of the coordinator.`,
     { cause: error },

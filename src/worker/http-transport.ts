@@ -2,11 +2,11 @@
 // for wakeups.
 
 import {
+  faultOf,
   REPLY_TIMEOUT_MS,
   type Transport,
   type TransportRequest,
 } from '../protocol/messages/envelope.ts';
-import { faultOf } from '../protocol/messages/problem.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { type Fault, StoreUnavailable } from '../support/fault.ts';
 import { lostReply } from '../support/no-reply.ts';
@@ -66,6 +66,21 @@ function queryOf(values: ReadonlyMap<string, unknown>): string {
   return query.size === 0 ? '' : `?${query}`;
 }
 
+export function urlsOf({ url }: HttpTransportOptions): readonly string[] {
+  const urls = typeof url === 'string' ? [url] : url;
+  return urls.map((each) => each.replace(/\/+$/, ''));
+}
+
+export function headersOf({
+  key,
+  project,
+}: HttpTransportOptions): Readonly<Record<string, string>> {
+  return {
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+    ...(project === undefined ? {} : { 'holdfast-project': project }),
+  };
+}
+
 export function httpTransport(options: HttpTransportOptions): Transport {
   return new HttpTransport(options);
 }
@@ -84,14 +99,10 @@ class HttpTransport implements Transport {
   /** The requests in progress, and the coordinator of each. */
   readonly #underWay: Map<AbortController, string> = new Map();
 
-  constructor({ url, key, project, timers }: HttpTransportOptions) {
-    const urls = typeof url === 'string' ? [url] : url;
-    this.#bases = urls.map((each) => each.replace(/\/+$/, ''));
-    this.#headers = {
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...(project === undefined ? {} : { 'holdfast-project': project }),
-    };
-    this.#timers = timers;
+  constructor(options: HttpTransportOptions) {
+    this.#bases = urlsOf(options);
+    this.#headers = headersOf(options);
+    this.#timers = options.timers;
   }
 
   /** Returns the bytes or the JSON of the answer; undefined for an empty one. */

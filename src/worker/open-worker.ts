@@ -8,6 +8,7 @@ import {
   remoteLimitsOf,
   resolveWorkerConfig,
 } from '../engine/config.ts';
+import { reportTrouble } from '../engine/observer.ts';
 import { pipelinesByName } from '../engine/pipeline.ts';
 import { LiveWorker } from '../engine/worker/worker.ts';
 import {
@@ -21,6 +22,7 @@ import { InvalidInput } from '../support/fault.ts';
 import {
   headerText,
   integerOption,
+  optionalBooleans,
   readList,
   readOptions,
   requireMethods,
@@ -30,6 +32,7 @@ import { systemTimers } from '../support/timer.ts';
 import { greet, warnOnStderr } from './greet.ts';
 import { httpTransport } from './http-transport.ts';
 import { remoteStore } from './remote-store.ts';
+import { streamTransport } from './stream-transport.ts';
 
 export type { Worker } from '../engine/worker/worker-options.ts';
 export type { Transport, TransportRequest } from '../protocol/messages/envelope.ts';
@@ -51,6 +54,11 @@ export interface RemoteWorkerOptions
   /** The project, for access keys of all projects and if authentication is off. */
   readonly project?: string;
   /**
+   * True: one WebSocket for all messages, if the coordinator and the proxies in between allow it.
+   * False (default): one HTTP request for each message.
+   */
+  readonly stream?: boolean;
+  /**
    * Milliseconds to wait for a coordinator that cannot be reached; 0 does not wait. By default it
    * waits for ever.
    */
@@ -63,6 +71,7 @@ const NAMES: readonly (keyof RemoteWorkerOptions)[] = [
     'transport',
     'key',
     'project',
+    'stream',
     'connectMs',
     'codec',
     'observer',
@@ -89,13 +98,17 @@ const NAMES: readonly (keyof RemoteWorkerOptions)[] = [
 export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
   const read = readOptions('openWorker', given, NAMES);
   checkFirst(read);
-  const { url, transport: carrying, key, project, codec, payloads, connectMs, ...rest } = read;
+  const { url, transport: carrying, key, project, stream = false, ...others } = read;
+  const { codec, payloads, connectMs, ...rest } = others;
   const { observer: observerGiven, ...options } = rest;
   const timers = systemTimers;
   const observer = warnOnStderr(observerGiven);
   const transport =
     carrying ??
-    httpTransport({ url: url ?? [], timers, ...(key && { key }), ...(project && { project }) });
+    (stream ? streamTransport : httpTransport)({
+      ...{ url: url ?? [], timers, ...(key && { key }), ...(project && { project }) },
+      onRefused: (why: unknown) => reportTrouble(observer, { code: 'stream-refused' }, why),
+    });
   const hello = await greet(transport, { timers, observer, connectMs });
   const pipelines = [...pipelinesByName('openWorker', options.pipelines).keys()];
   const store = remoteStore({ transport, hello, clock: systemClock, timers, pipelines });
@@ -109,7 +122,8 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
 
 /** Runs before anything is sent, because these mistakes do not concern the coordinator. */
 function checkFirst(read: RemoteWorkerOptions): void {
-  const { url, transport, key, project, connectMs, codec, observer, payloads, ...options } = read;
+  const { url, transport, key, project, stream, connectMs, codec, observer, ...rest } = read;
+  const { payloads, ...options } = rest;
   if (transport === undefined) checkUrls(url);
   else if ((url ?? key ?? project) !== undefined) {
     throw new InvalidInput(
@@ -118,6 +132,7 @@ function checkFirst(read: RemoteWorkerOptions): void {
   } else requireMethods('openWorker: transport', transport, ['request', 'close']);
   if (key !== undefined) headerText('openWorker: key', key, WORD_BYTES_MAX);
   if (project !== undefined) headerText('openWorker: project', project, WORD_BYTES_MAX);
+  optionalBooleans('openWorker', { stream });
   if (connectMs !== undefined) {
     integerOption('openWorker: connectMs', connectMs, { min: 0, max: CONNECT_MS_MAX });
   }

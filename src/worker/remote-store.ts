@@ -25,6 +25,8 @@ export interface Hello {
   readonly store: string;
   readonly durability: string;
   readonly policy: LeasePolicy;
+  /** True if the coordinator has a stream. Absent in builds without one. */
+  readonly stream?: boolean;
   /** The version of the worker protocol. Absent in builds that know only one. */
   readonly version?: number;
 }

@@ -6,9 +6,11 @@ import {
   envelopeOf,
   REPLY_TIMEOUT_MS,
   type ReplyEnvelope,
+  resultIn,
   type Transport,
   type TransportRequest,
 } from '../protocol/messages/envelope.ts';
+import { Pending } from '../protocol/messages/pending.ts';
 import {
   envelopeFromJson,
   joined,
@@ -22,11 +24,11 @@ import {
   toJson,
 } from '../protocol/messages/queued.ts';
 import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
+import { workMessage } from '../protocol/messages/work-messages.ts';
 import { systemClock } from '../support/clock.ts';
 import { boundedText, integerOption, readOptions, requireMethods } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
-import { Pending } from './pending.ts';
 
 /** Options of `sqsTransport`. */
 export interface SqsTransportOptions {
@@ -122,12 +124,14 @@ class SqsTransport implements Transport {
     const id = `${this.#life}.${this.#requests}`;
     const text = await this.#written(message, id);
     const { replyTimeoutMs, requestQueueUrl } = this.#options;
-    const timed = { timeoutMs: replyTimeoutMs, ...message };
-    return this.#pending.wait<Result>(timed, id, () => {
+    const { isRead } = workMessage(message.kind);
+    const sent = { timeoutMs: replyTimeoutMs, ...message, isRead };
+    const reply = await this.#pending.wait(sent, id, () => {
       this.#queues
         .send(requestQueueUrl, text)
         .catch((cause: unknown) => this.#pending.lose(id, 'the queue did not accept it', cause));
     });
+    return resultIn<Result>(message, reply);
   }
 
   onWakeup(listener: () => void): () => void {

@@ -1,8 +1,7 @@
 // Sends owners' writes together: writes that arrive during a request go into the next one. So a
 // thousand executions cost a few requests, and a few commits in the coordinator's store.
 
-import type { Transport } from '../protocol/messages/envelope.ts';
-import { faultOf } from '../protocol/messages/problem.ts';
+import { faultOf, type Transport } from '../protocol/messages/envelope.ts';
 import type { WritesReply } from '../protocol/messages/work.ts';
 import { Fault } from '../support/fault.ts';
 import { atEndOfTurn } from '../support/timer.ts';

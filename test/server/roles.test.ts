@@ -135,7 +135,7 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
   '`work` runs workers: it claims executions, reads inputs and histories of every execution of the project, and writes to the executions that it claimed.':
     () => {
       const names = [...may('work')].sort();
-      const ofWorkers = ROUTES.filter(({ path }) => /^\/v1\/work(\/|$)/.test(path));
+      const ofWorkers = ROUTES.filter(({ path }) => /^\/v1\/(work|stream)(\/|$)/.test(path));
       assert.deepEqual(names, ofWorkers.map(({ name }) => name).sort());
     },
   '`operate` reads, signals, pauses, resumes, cancels, answers and re-drives, manages bulk jobs, and reads the audit.':

@@ -236,14 +236,8 @@ function workReachesOf(victim: Victim): Readonly<Record<string, Reach>> {
 
 /** Routes that name nothing, or whose names the caller chooses. */
 export const WITHOUT_TARGET: readonly string[] = [
-  ...[
-    'submitExecution',
-    'listExecutions',
-    'countExecutions',
-    'streamHints',
-    'listAwaits',
-    'listDeadLetters',
-  ],
+  ...['submitExecution', 'listExecutions', 'countExecutions', 'streamHints', 'openStream'],
+  ...['listAwaits', 'listDeadLetters'],
   ...[
     'groupDeadLetters',
     'listAudit',

@@ -135,6 +135,9 @@ function summaryProblems(summary: string): readonly string[] {
   ];
 }
 
+/** An upgraded connection, and an empty response. */
+const BODILESS: ReadonlySet<number> = new Set([101, 204]);
+
 function responseProblems(
   document: ApiDocument,
   { responses }: DocumentedOperation,
@@ -149,7 +152,7 @@ function responseProblems(
     ...(problems.length > 0 ? [] : ['needs a problem response']),
     ...all.flatMap(({ status, description = '', content }) => [
       ...(description === '' ? [`response ${status} needs a description`] : []),
-      ...(status === 204 ? [] : contentProblems(document, `response ${status}`, content)),
+      ...(BODILESS.has(status) ? [] : contentProblems(document, `response ${status}`, content)),
     ]),
     ...problems.flatMap(({ status, content }) =>
       codeOf(content) === undefined ? [`response ${status} needs an example with its code`] : [],

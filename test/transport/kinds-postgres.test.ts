@@ -7,11 +7,12 @@ import { onPostgres } from './on-postgres.ts';
 import { pushedKind } from './pushed.ts';
 import { registerTransportContract } from './register.ts';
 import { restKind } from './rest-kind.ts';
+import { streamKind } from './stream-kind.ts';
 
 /** A transport reaches every store the same way, so `npm test` tries one on PostgreSQL. */
 const KINDS: readonly Kind[] = sample(
   'transports on PostgreSQL',
-  [restKind, grpcKind('stream'), pushedKind('push', { lacks: ['asking'] })],
+  [restKind, streamKind, grpcKind('stream'), pushedKind('push', { lacks: ['asking'] })],
   1,
 );
 

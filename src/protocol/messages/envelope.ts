@@ -2,9 +2,8 @@
 // and both sides agree on its version in the greeting. A field that this version does not know is
 // refused by name. Payloads inside are not checked here.
 
-import { type Static, Type } from 'typebox';
-import { faultOf } from './problem.ts';
-import { closed, NAME_MAX } from './words.ts';
+import type { Code } from '../../support/codes/catalogue.ts';
+import { AccessDenied, Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import type { WorkKind } from './work-messages.ts';
 
 /**
@@ -14,15 +13,13 @@ import type { WorkKind } from './work-messages.ts';
 export const WORK_VERSION = 2;
 export const OLDEST_WORK_VERSION = 2;
 
-export const requestEnvelope = closed({
-  v: Type.Integer({ minimum: 1, description: 'The version that was agreed on at the greeting.' }),
-  id: Type.String({ minLength: 1, maxLength: NAME_MAX, description: 'Its reply has it too.' }),
-  kind: Type.String({ minLength: 1, maxLength: NAME_MAX }),
-  body: Type.Optional(Type.Unknown()),
-  bytes: Type.Optional(Type.Unsafe<Uint8Array>({ description: 'Base64 where it is JSON.' })),
-});
-
-export type RequestEnvelope = Static<typeof requestEnvelope>;
+export interface RequestEnvelope {
+  readonly v: number;
+  readonly id: string;
+  readonly kind: string;
+  readonly body?: unknown;
+  readonly bytes?: Uint8Array;
+}
 
 export interface EnvelopeProblem {
   readonly status: number;
@@ -37,11 +34,16 @@ export interface ReplyEnvelope {
   readonly body?: unknown;
   readonly bytes?: Uint8Array;
   readonly problem?: EnvelopeProblem;
+  /** The HTTP status, for an operation of the API. */
+  readonly status?: number;
 }
 
 // Converts a worker's request into an envelope, and a reply into its result.
 
-export function envelopeOf({ kind, body, bytes }: TransportRequest, id: string): RequestEnvelope {
+export function envelopeOf(
+  { kind, body, bytes }: Omit<RequestEnvelope, 'v' | 'id'>,
+  id: string,
+): RequestEnvelope {
   return {
     v: WORK_VERSION,
     id,
@@ -60,6 +62,18 @@ export function resultIn<Result>(
     throw faultOf(problem.code, `${kind}: ${problem.detail}`, problem.status);
   }
   return (bytes ?? body) as Result;
+}
+
+// Converts a coordinator's problem into the fault that a store would have thrown.
+
+/** The code comes from the coordinator's store, or from a proxy in between. */
+export function faultOf(code: string, message: string, status: number = 500): Fault {
+  if (code === 'store-unavailable' || status === 429) return new StoreUnavailable(message);
+  // A newer coordinator may send codes that this build does not know.
+  const sent = code as Code;
+  if (status === 401 || status === 403) return new AccessDenied(sent, message);
+  if (status < 500) return new Fault(sent, message);
+  return new OutcomeUnknown(message);
 }
 
 // The port between a worker and the transport of its messages to a coordinator.

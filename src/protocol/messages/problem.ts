@@ -1,8 +1,6 @@
 // Problems: the bodies of refusals and faults (RFC 9457). `code` is stable and meant for programs.
 
 import { type Static, Type } from 'typebox';
-import type { Code } from '../../support/codes/catalogue.ts';
-import { AccessDenied, Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 
 export const problem = Type.Object(
   {
@@ -27,15 +25,3 @@ export const problem = Type.Object(
 );
 
 export type ProblemMessage = Static<typeof problem>;
-
-// Converts a coordinator's problem into the fault that a store would have thrown.
-
-/** The code comes from the coordinator's store, or from a proxy in between. */
-export function faultOf(code: string, message: string, status: number = 500): Fault {
-  if (code === 'store-unavailable' || status === 429) return new StoreUnavailable(message);
-  // A newer coordinator may send codes that this build does not know.
-  const sent = code as Code;
-  if (status === 401 || status === 403) return new AccessDenied(sent, message);
-  if (status < 500) return new Fault(sent, message);
-  return new OutcomeUnknown(message);
-}

@@ -313,10 +313,18 @@ export const WORK_MESSAGES = {
         durability: Type.String({ description: 'Failures that an acknowledged write survives.' }),
         policy: Type.Object({}, { description: 'Limits and times of the store.' }),
         version: Type.Integer({ description: 'Protocol version that both sides support.' }),
+        stream: Type.Boolean({ description: 'True if the coordinator has `GET /v1/stream`.' }),
       },
       {
         examples: [
-          { project: 'default', store: 'sqlite', durability: 'process', policy: {}, version: 2 },
+          {
+            project: 'default',
+            store: 'sqlite',
+            durability: 'process',
+            policy: {},
+            version: 2,
+            stream: true,
+          },
         ],
       },
     ),

@@ -27,6 +27,23 @@ export const eventRoutes: readonly Route[] = routesOf(eventOperations, {
     return { status: 200, stream: historyOf(coordinator, record, options) };
   },
 
+  async openStream(_, { header, caller }) {
+    if (header('upgrade')?.toLowerCase() !== 'websocket') {
+      throw new ProblemReply(
+        'upgrade-required',
+        'GET /v1/stream opens a WebSocket, and this request does not upgrade to it. Nothing was done. Use a WebSocket client. If a proxy is in between, let it pass the headers Upgrade and Connection.',
+      );
+    }
+    // A page of another site can open a WebSocket, and browsers add cookies to it.
+    if (caller.key !== undefined && header('authorization') === undefined) {
+      throw new ProblemReply(
+        'key-required',
+        'A stream needs its key in the header Authorization, not in a cookie. Nothing was done.',
+      );
+    }
+    return { status: 101, isUpgrade: true };
+  },
+
   async streamHints(coordinator, { query, caller, header, signal }) {
     const last = header('last-event-id') ?? query.after;
     const { project } = caller;

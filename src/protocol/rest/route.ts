@@ -93,6 +93,8 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent unchanged, with this type. */
   readonly raw?: { readonly type: string; readonly bytes: Uint8Array };
+  /** The connection becomes a stream of messages. */
+  readonly isUpgrade?: boolean;
   /** Lines of a stream that continues until one side ends it. */
   readonly stream?: AsyncIterable<string>;
 }

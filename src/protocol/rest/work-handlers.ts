@@ -72,7 +72,7 @@ export const workHandlers: WorkHandlers = {
       );
     }
     const { kind, durability, policy } = store;
-    return { project: caller.project, store: kind, durability, policy, version };
+    return { project: caller.project, store: kind, durability, policy, version, stream: true };
   },
 
   async openSession(coordinator, { body, caller }) {

@@ -1,6 +1,7 @@
 // Turns an envelope into its reply, for every transport with envelopes. Never throws: an error
 // becomes a problem in the reply, as over HTTP.
 
+import { type TObject, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Code } from '../../support/codes/catalogue.ts';
 import { nearestName, shown } from '../../support/options.ts';
@@ -10,26 +11,29 @@ import {
   OLDEST_WORK_VERSION,
   type ReplyEnvelope,
   type RequestEnvelope,
-  requestEnvelope,
   resultIn,
   type Transport,
   type TransportRequest,
   WORK_VERSION,
 } from '../messages/envelope.ts';
+import { closed, NAME_MAX } from '../messages/words.ts';
 import { isWorkKind, WORK_KINDS, type WorkKind, workMessage } from '../messages/work-messages.ts';
 import { problemFrom } from '../rest/problems.ts';
 import {
   type Caller,
   type Coordinator,
   ProblemReply,
+  type Route,
   shareNameOf,
   weightOf,
 } from '../rest/route.ts';
-import { bodyCheckOf } from '../rest/validators.ts';
+import { bodyCheckOf, checksOf, withoutTags } from '../rest/validators.ts';
 import { type WorkResult, workHandlers } from '../rest/work-handlers.ts';
 
 export interface DispatchParts {
   readonly coordinator: Coordinator;
+  /** Operations of the API that may come in an envelope too. Default none. */
+  readonly operations?: readonly Route[];
   readonly onFault?: (code: Code, error: unknown) => void;
 }
 
@@ -38,24 +42,30 @@ interface Delivery {
   readonly envelope: unknown;
   /** Its length in bytes, as far as the transport knows it. */
   readonly length?: number;
-  readonly admit: () => Promise<Caller>;
+  readonly admit: (kind: string) => Promise<Caller>;
   readonly signal: AbortSignal;
 }
 
 export type Dispatch = (delivery: Delivery) => Promise<ReplyEnvelope>;
 
-export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
+export function dispatchOf({ coordinator, operations = [], onFault }: DispatchParts): Dispatch {
+  const performers = new Map(operations.map((route) => [route.name, performerOf(route)]));
   return async ({ envelope, length = 0, admit, signal }) => {
     const id = idOf(envelope);
     try {
-      const caller = await admit();
-      const { shares } = coordinator;
       // A refused message takes a share too.
       const name = kindOf(envelope);
-      const reply = isWorkKind(name) ? workMessage(name).reply : undefined;
-      const weight = weightOf({ name, reply }) + weightOfBytes(length);
-      await shares.begin(shareNameOf(name, caller.project), weight);
-      const { kind, body, bytes } = checked(envelope);
+      const performer = performers.get(name);
+      const caller = await admit(name);
+      const weight = (performer?.weight ?? weightOfMessage(name)) + weightOfBytes(length);
+      await coordinator.shares.begin(shareNameOf(name, caller.project), weight);
+      const request = checkedEnvelope(envelope);
+      if (performer !== undefined) {
+        const { body = {} } = request;
+        const reply = await performer.perform(coordinator, { body, caller, signal });
+        return { v: WORK_VERSION, id, ...reply };
+      }
+      const { kind, body, bytes } = requireKind(request);
       const handle = workHandlers[kind] as (
         coordinator: Coordinator,
         call: object,
@@ -64,10 +74,51 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
       const call = { body: checkedBody, caller, signal, ...(bytes === undefined ? {} : { bytes }) };
       return { v: WORK_VERSION, id, ...contentOf(await handle(coordinator, call)) };
     } catch (error) {
-      const { status, code, detail, isFault } = problemFrom(error);
-      if (isFault) onFault?.(code, error);
-      return { v: WORK_VERSION, id, problem: { status, code, detail } };
+      const { isFault, ...problem } = problemFrom(error);
+      if (isFault) onFault?.(problem.code, error);
+      return { v: WORK_VERSION, id, problem };
     }
+  };
+}
+
+function weightOfMessage(name: string): number {
+  return weightOf({ name, reply: isWorkKind(name) ? workMessage(name).reply : undefined });
+}
+
+interface Performer {
+  readonly weight: number;
+  perform(
+    coordinator: Coordinator,
+    call: { readonly body: unknown; readonly caller: Caller; readonly signal: AbortSignal },
+  ): Promise<Pick<ReplyEnvelope, 'status' | 'body'>>;
+}
+
+/** In an envelope, the parameters of an operation are fields of its body, as its query is. */
+function performerOf(route: Route): Performer {
+  const checks = checksOf(route);
+  const namesIn = (part: 'params' | 'query'): readonly string[] =>
+    Object.keys((route[part] as TObject | undefined)?.properties ?? {});
+  const names = { params: namesIn('params'), query: namesIn('query') };
+  return {
+    weight: weightOf({ ...route, reply: route.responses[200]?.schema }),
+    async perform(coordinator, { body, caller, signal }) {
+      const rest = new Map(Object.entries(body as object));
+      const taken = (part: 'params' | 'query'): object | undefined => {
+        const pairs = names[part].flatMap((name) =>
+          rest.has(name) ? [[name, rest.get(name)]] : [],
+        );
+        for (const name of names[part]) rest.delete(name);
+        return names[part].length === 0 ? undefined : Object.fromEntries(pairs);
+      };
+      const call = {
+        params: checks.params(taken('params')),
+        query: checks.query(taken('query')),
+        body: withoutTags(checks.body(rest.size === 0 ? undefined : Object.fromEntries(rest))),
+        ...{ caller, signal, header: () => undefined, isEncrypted: false },
+      };
+      const { status, body: replied } = await route.handle(coordinator, call as never);
+      return { status, body: replied };
+    },
   };
 }
 
@@ -86,13 +137,22 @@ function idOf(envelope: unknown): string {
   return typeof id === 'string' ? id : '';
 }
 
+/** Strict: a field that this version does not know is refused by name. */
+const requestEnvelope = closed({
+  v: Type.Integer({ minimum: 1, description: 'The version that was agreed on at the greeting.' }),
+  id: Type.String({ minLength: 1, maxLength: NAME_MAX, description: 'Its reply has it too.' }),
+  kind: Type.String({ minLength: 1, maxLength: NAME_MAX }),
+  body: Type.Optional(Type.Unknown()),
+  bytes: Type.Optional(Type.Unsafe<Uint8Array>({ description: 'Base64 where it is JSON.' })),
+});
+
 const ENVELOPE = Compile(requestEnvelope);
 const KNOWN: readonly string[] = Object.keys(requestEnvelope.properties);
 const CHECKS = Object.fromEntries(
   WORK_KINDS.map((kind) => [kind, bodyCheckOf(workMessage(kind).body)]),
 ) as Readonly<Record<WorkKind, (body: unknown) => unknown>>;
 
-function checked(envelope: unknown): RequestEnvelope & { readonly kind: WorkKind } {
+function checkedEnvelope(envelope: unknown): RequestEnvelope {
   const given = Object.keys((envelope ?? {}) as object);
   const unknown = given.filter((name) => !KNOWN.includes(name));
   if (unknown.length > 0) {
@@ -107,13 +167,18 @@ function checked(envelope: unknown): RequestEnvelope & { readonly kind: WorkKind
       `The envelope is not valid. Nothing was done. Its fields are ${KNOWN.join(', ')}.`,
     );
   }
-  const { v, kind } = envelope;
+  const { v } = envelope;
   if (v < OLDEST_WORK_VERSION || v > WORK_VERSION) {
     throw new ProblemReply(
       'version-unknown',
       `This coordinator supports versions ${OLDEST_WORK_VERSION} to ${WORK_VERSION} of the worker protocol, not ${v}. Nothing was done. Send greet first: its reply has the version to use.`,
     );
   }
+  return envelope;
+}
+
+function requireKind(envelope: RequestEnvelope): RequestEnvelope & { readonly kind: WorkKind } {
+  const { kind } = envelope;
   if (isWorkKind(kind)) return { ...envelope, kind };
   const nearest = nearestName(kind, WORK_KINDS);
   const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;

@@ -32,6 +32,15 @@ export const REQUEST_CODES = entries({
     retry: 'after-fix',
     fixedBy: ['caller'],
   },
+  'upgrade-required': {
+    title: 'The request must upgrade to WebSocket',
+    status: 426,
+    when: 'The address opens a stream, and the request that arrived has no upgrade to WebSocket.',
+    state: NOT_WRITTEN,
+    fix: 'Connect with a WebSocket client. If a proxy is in between, let it pass the headers `Upgrade` and `Connection`.',
+    retry: 'after-fix',
+    fixedBy: ['caller', 'operator'],
+  },
   'not-found': {
     title: 'Not found',
     status: 404,

@@ -167,6 +167,14 @@ export const ENGINE_CODES = entries({
     retry: 'automatic',
     fixedBy: [],
   },
+  'stream-refused': {
+    title: 'The stream could not be opened, so the worker sends requests',
+    when: 'The coordinator offers a stream, and opening it failed. Often a proxy in between does not pass the upgrade to WebSocket.',
+    state: 'The worker works over HTTP requests, which are slower, and tries again.',
+    fix: 'Let the proxy pass the headers `Upgrade` and `Connection`, or pass `stream: false` to `openWorker`.',
+    retry: 'automatic',
+    fixedBy: ['operator'],
+  },
   'worker-waiting': {
     title: 'The coordinator does not respond yet',
     when: 'A worker started before its coordinator, or has the wrong URL.',

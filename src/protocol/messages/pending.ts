@@ -1,15 +1,19 @@
 // Sent messages without a reply, by the ids of their envelopes. Replies come in any order, twice,
 // or not at all.
 
-import {
-  REPLY_TIMEOUT_MS,
-  type ReplyEnvelope,
-  resultIn,
-  type TransportRequest,
-} from '../protocol/messages/envelope.ts';
-import { workMessage } from '../protocol/messages/work-messages.ts';
-import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
-import type { Timers } from '../support/timer.ts';
+import { type Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import type { Timers } from '../../support/timer.ts';
+import { REPLY_TIMEOUT_MS, type ReplyEnvelope } from './envelope.ts';
+
+/** A message that waits for its reply. */
+export interface AwaitedMessage {
+  readonly kind: string;
+  /** True if repeating it is harmless. Default false. */
+  readonly isRead?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Default 15,000. */
+  readonly timeoutMs?: number | undefined;
+}
 
 interface Waiting {
   settle(reply: ReplyEnvelope): void;
@@ -24,9 +28,13 @@ export class Pending {
     this.#timers = timers;
   }
 
+  get size(): number {
+    return this.#waiting.size;
+  }
+
   /** Sends the message and waits for its reply, as long as the caller does. */
-  wait<Result>(message: TransportRequest, id: string, send: () => void): Promise<Result> {
-    return new Promise<Result>((resolve, reject) => {
+  wait(message: AwaitedMessage, id: string, send: () => void): Promise<ReplyEnvelope> {
+    return new Promise((resolve, reject) => {
       const { signal, timeoutMs = REPLY_TIMEOUT_MS } = message;
       const done = (): void => {
         this.#waiting.delete(id);
@@ -42,11 +50,7 @@ export class Pending {
       signal?.addEventListener('abort', stop, { once: true });
       const settle = (reply: ReplyEnvelope): void => {
         done();
-        try {
-          resolve(resultIn<Result>(message, reply));
-        } catch (fault) {
-          reject(fault);
-        }
+        resolve(reply);
       };
       this.#waiting.set(id, { settle, lose });
       try {
@@ -73,8 +77,9 @@ export class Pending {
 }
 
 /** A read without a reply is safe to repeat. For any other message, the outcome is unknown. */
-export function lost({ kind }: TransportRequest, why: string, cause?: unknown): Fault {
+export function lost({ kind, isRead }: AwaitedMessage, why: string, cause?: unknown): Fault {
   const message = `The message ${kind} got no reply: ${why}.`;
-  const isRead = workMessage(kind).isRead === true;
-  return isRead ? new StoreUnavailable(message, { cause }) : new OutcomeUnknown(message, { cause });
+  return isRead === true
+    ? new StoreUnavailable(message, { cause })
+    : new OutcomeUnknown(message, { cause });
 }

@@ -1,0 +1,32 @@
+// Sends submits and waits for results over one stream, if the coordinator has one.
+
+import type { ReplyEnvelope } from '../protocol/messages/envelope.ts';
+import type { ProblemMessage } from '../protocol/messages/problem.ts';
+import { StreamCaller, type StreamedMessage } from '../protocol/messages/stream-caller.ts';
+import { systemTimers } from '../support/timer.ts';
+import { CallRefused } from './calls.ts';
+
+export class ClientStream {
+  readonly #caller: StreamCaller;
+  #hasCalled = false;
+
+  constructor(url: string, headers: Readonly<Record<string, string>>) {
+    const options = { urls: [url], headers, timers: systemTimers, keepsProcess: false };
+    this.#caller = new StreamCaller(options);
+  }
+
+  /**
+   * Undefined if the caller must send a request. The first message is one: a stream does not pay
+   * for itself in a program that sends one.
+   */
+  call(message: StreamedMessage): Promise<ReplyEnvelope> | undefined {
+    if (this.#hasCalled) return this.#caller.request(message)?.then(unlessRefused);
+    this.#hasCalled = true;
+    return undefined;
+  }
+}
+
+function unlessRefused(reply: ReplyEnvelope): ReplyEnvelope {
+  if (reply.problem === undefined) return reply;
+  throw new CallRefused(reply.problem as ProblemMessage);
+}
