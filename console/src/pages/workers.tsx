@@ -21,7 +21,6 @@ export function WorkersPage(): ReactNode {
   return (
     <>
       <PageHead title="Workers" about="Sessions, their load, and refused writes" />
-      <HeatMap />
       <Sessions />
     </>
   );
@@ -59,7 +58,13 @@ function Sessions(): ReactNode {
           <More pages={read} />
         </Shown>
       </section>
-      {read.isPending ? null : <RefusedWrites />}
+      {/* Once the list is there, so that nothing below it moves. */}
+      {read.isPending || workers.isPending ? null : (
+        <>
+          <HeatMap />
+          <RefusedWrites />
+        </>
+      )}
     </>
   );
 }

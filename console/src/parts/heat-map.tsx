@@ -1,6 +1,6 @@
 // The heartbeat heat map: one row for each session, one cell for each 2.5 seconds, with refused writes.
 
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
 import { type Beat, CELL_MS, CELLS, Heartbeats } from '../model/heartbeats.ts';
@@ -25,8 +25,9 @@ export function HeatMap(): ReactNode {
   });
   const now = useNow();
   const { data, dataUpdatedAt } = read;
+  // While it renders, so that the rows are there from the start.
   // biome-ignore lint/correctness/useExhaustiveDependencies: each reading counts once
-  useEffect(() => {
+  useMemo(() => {
     if (data !== undefined) seen.note(itemsOf(read), dataUpdatedAt);
   }, [dataUpdatedAt]);
   const rows = seen.rows(now);
