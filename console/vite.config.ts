@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vite';
 
-/** What the answer page and the console use. */
+/** Modules that the answer page and the console share. */
 const CALLS =
   /src\/(api\/(call|contact)|model\/(answer-fields|summary|words)|protocol\/messages\/request)\.ts$/;
 
-/** What every page of the console uses. */
+/** Modules that every page of the console uses. */
 const SHARED =
   /node_modules\/(react|react-dom|scheduler|@tanstack\/(react-query|query-core))\/|src\/(api\/(live|overview|reads)|router|page-spec|parts\/(choice|dialog|icon|marks|notes|now|share-bar|stale|table|toast)|model\/statuses)\.tsx?$/;
 

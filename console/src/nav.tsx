@@ -90,7 +90,7 @@ interface NavCount {
 
 type Counts = Readonly<Record<string, NavCount | undefined>>;
 
-/** What waits for a person on a page, by its path. */
+/** The number of items on a page that wait for a person, by the path of the page. */
 function useCounts({ roles }: CallerMessage): Counts {
   const isReader = READERS.some((role) => roles.includes(role));
   const { data } = useOverview(isReader);

@@ -40,7 +40,7 @@ export class Actor<Inside> {
     return this.#life?.process.state === 'dead' ? undefined : this.#life;
   }
 
-  /** What the program opened; undefined while it starts, and while it is dead. */
+  /** The object that the program opened; undefined while it starts, and while it is dead. */
   get inside(): Inside | undefined {
     return this.life === undefined ? undefined : this.#inside;
   }

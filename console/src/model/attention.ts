@@ -1,4 +1,4 @@
-// What a person must look at now, the worst first. Pure.
+// Lists the problems that need a person now, the worst first. Pure.
 
 import type { OverviewMessage } from '../../../src/features/overview/messages.ts';
 import { durationText, plural } from './words.ts';

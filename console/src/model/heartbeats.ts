@@ -1,4 +1,4 @@
-// What this browser saw of the heartbeats of sessions, second by second. Pure, except for its memory.
+// Remembers the heartbeats of sessions that this browser observed, second by second.
 
 export type Beat = 'ok' | 'late' | 'lost' | 'unknown';
 

@@ -83,7 +83,7 @@ function Group({ group, chosen, onChoose }: GroupProps): ReactNode {
 
 const FIELDS = 3;
 
-/** What is asked, in its own words: who, how much. */
+/** The fields of the question that summarise it, such as a name and an amount. */
 function titleOf({ request, unit, call }: InteractionMessage): string {
   const fields = summaryOf(request, FIELDS).map(([name, text]) => `${name}: ${text}`);
   return fields.length === 0 ? (unit?.name ?? call) : fields.join(' · ');

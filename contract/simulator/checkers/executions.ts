@@ -29,7 +29,7 @@ export interface Submissions {
   letters: number;
 }
 
-/** What the checker knows of one execution. */
+/** The checker's facts about one execution. */
 interface Known {
   fence: number;
   session: string;
@@ -92,7 +92,7 @@ class ExecutionRules implements Checker {
     this.#backup = structuredClone({ known, recorded, starts });
   }
 
-  /** What was acknowledged since the backup may be lost. */
+  /** A restore may lose writes that were acknowledged since the backup. */
   restored(): void {
     const { known, recorded, starts } = structuredClone(this.#backup) ?? {};
     this.#known = known ?? new Map();
