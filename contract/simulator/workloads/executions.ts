@@ -53,12 +53,11 @@ export const executions: Workload = {
   plan(random) {
     const count = between(random, 14, 20);
     const submits = Array.from({ length: count }, (_, nth) => planSubmit(random, nth));
+    if (random.next() < 0.04) submits.push(planKiller(random, count));
     const commands = Array.from({ length: between(random, 20, 30) }, () =>
       planCommand(random, submits),
     );
-    // A cancelled killer may stay open (docs/verification.md), so no command concerns it.
-    const killers = random.next() < 0.04 ? [planKiller(random, count)] : [];
-    return [...submits, ...commands, ...killers];
+    return [...submits, ...commands];
   },
 
   open(world) {

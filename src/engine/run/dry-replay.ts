@@ -102,6 +102,7 @@ async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | u
     saved === undefined
       ? undefined
       : await run.payloads.decodeEnvelope(saved, run.expectedAt(CHECKPOINT));
+  run.settling.begin();
   try {
     await pipeline.run(new RunContext(run, restored), input);
   } catch (thrown) {

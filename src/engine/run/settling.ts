@@ -64,6 +64,11 @@ export class Settling {
     return calls.delete(call.key);
   }
 
+  /** The code starts. History may begin with settlements that wait for no call of it. */
+  begin(): void {
+    if (this.isReplaying) this.comeToRest();
+  }
+
   /** Delivers the next settlement, if the code is ready for it. */
   pump(): void {
     const run = this.#run;

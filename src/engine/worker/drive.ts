@@ -187,6 +187,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
         saved === undefined
           ? undefined
           : await payloads.decodeEnvelope(saved, run.expectedAt(CHECKPOINT));
+      run.settling.begin();
       let output: unknown = await pipeline.run(new RunContext(run, restored), input);
       if (run.calls.size > 0) await stepsLeft(run);
       if (run.isOver || this.#undoes(exit) || !usedUp(exit)) return;

@@ -1,7 +1,39 @@
 import assert from 'node:assert/strict';
 import { addAbortListener } from 'node:events';
+import type { Context } from '../../../src/engine/context.ts';
+import type { Handle, Holdfast } from '../../../src/engine/holdfast.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import type { Behaviour } from '../stage.ts';
+import type { WorkerOptions } from '../../../src/engine/worker/worker-options.ts';
+import { type Behaviour, door, type Stage } from '../stage.ts';
+
+export const neverEnding = (ctx: Context): Promise<void> =>
+  ctx.step('long', () => new Promise(() => undefined));
+
+/** Submits the worker's pipeline and cancels it. The worker dies once it has recorded that. */
+export async function cancelledByTheDead(
+  stage: Stage,
+  holdfast: Holdfast,
+  { pipelines, ...options }: WorkerOptions,
+): Promise<Handle<unknown>> {
+  const recorded = door();
+  const dying = stage.holdfastWith((executions) => ({
+    async record(request) {
+      const reply = await executions.record(request);
+      if (request.events.some(({ kind }) => kind === 'cancel-requested')) {
+        worker.crash();
+        recorded.open();
+      }
+      return reply;
+    },
+  }));
+  const worker = await stage.worker(dying, pipelines, { ttlMs: 600, ...options });
+  const handle = await holdfast.submit(pipelines[0]?.name ?? '', undefined);
+  await stage.until(holdfast, handle.id, ({ status }) => status === 'running');
+  assert.equal((await holdfast.cancel(handle.id)).kind, 'forwarded');
+  await recorded.passed;
+  await stage.crash(worker);
+  return handle;
+}
 
 export const CANCELLING: readonly Behaviour[] = [
   {
@@ -49,6 +81,16 @@ export const CANCELLING: readonly Behaviour[] = [
       assert.equal((await holdfast.cancel(handle.id)).kind, 'forwarded');
       await assert.rejects(handle.result(), { name: 'ExecutionFailed', status: 'cancelled' });
       assert.ok(wasAborted);
+    },
+  },
+  {
+    name: 'X-17: a cancel that a worker recorded before it died ends the execution, even if no call has settled',
+    async run(stage) {
+      const long = pipeline({ name: 'long', run: neverEnding });
+      const holdfast = stage.holdfast();
+      const { result } = await cancelledByTheDead(stage, holdfast, { pipelines: [long] });
+      await stage.worker(holdfast, [long]);
+      await assert.rejects(result(), { status: 'cancelled' });
     },
   },
   {

@@ -3,6 +3,7 @@ import type { Context } from '../../../src/engine/context.ts';
 import type { Handle, Holdfast } from '../../../src/engine/holdfast.ts';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
 import { type Behaviour, pause, type Stage } from '../stage.ts';
+import { cancelledByTheDead, neverEnding } from './cancelling.ts';
 
 type Code = Pipeline<unknown, unknown>;
 
@@ -93,6 +94,22 @@ export const RELEASING: readonly Behaviour[] = [
           ['activate', 'olga'],
         ],
       );
+    },
+  },
+  {
+    name: 'RE-10: a preflight replays an execution whose history begins with a recorded cancel',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [v1, v2] = builds(neverEnding, neverEnding);
+      assert(v1 !== undefined && v2 !== undefined);
+      await activate(holdfast, v1, 'v1');
+      const release = buildOf('v1');
+      await cancelledByTheDead(stage, holdfast, { pipelines: [v1], release, probeMs: 50 });
+      await register(holdfast, v2, 'v2');
+      await workerOf(stage, v2, 'v2');
+      const found = await holdfast.releases.preflight(v1.name, 'v2');
+      assert(found.kind === 'replayed', JSON.stringify(found));
+      assert.deepEqual([found.replayed, found.broken], [1, []]);
     },
   },
   {
