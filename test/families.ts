@@ -45,5 +45,6 @@ export const FAMILIES: readonly Family[] = [
   { name: 'exported stores', files: ['test/export/*.test.ts'], take: 2 },
   { name: 'spoilt and costly requests', files: ['test/server/{fuzz,deep,cost}.test.ts'] },
   { name: 'services of the tests', files: ['test/services/*.test.ts'], take: 2 },
+  { name: 'conformance cases', files: ['test/conform/*.test.ts'] },
   { name: 'five minutes', files: ['test/console/five-minutes-*.test.ts'], take: 1 },
 ];

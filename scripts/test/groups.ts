@@ -13,6 +13,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   hostile: 'test/server/hostile*.test.ts',
   push: 'test/transport/push*.test.ts',
   transport: 'test/transport/{example,grpc-limits,proto,python}.test.ts',
+  conform: 'test/conform/*.test.ts',
   cli: 'test/cli/*.test.ts',
   guards: 'test/guards/*.test.ts',
   services: 'test/{archive,console,docs,services}/*.test.ts',

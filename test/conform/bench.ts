@@ -5,10 +5,17 @@ import { type CaseReport, CONFORMANCE_CASES, runCases } from '../../src/cli/conf
 import { HoldfastClient } from '../../src/client/client.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
+import { sample } from '../services/tier.ts';
 import { createKey } from '../transport/backend.ts';
 
 /** Short, because several cases last as long as the worker's ttl. */
 export const TTL_MS = 3_000;
+
+/** The cases that this run takes of a worker that must pass all of them. Most of them wait for the worker's ttl. */
+export function sampledCases(worker: string): readonly string[] {
+  const names = CONFORMANCE_CASES.map(({ name }) => name);
+  return sample(`conformance cases, ${worker}`, names, 12);
+}
 
 interface StoppableWorker {
   stop(): Promise<void>;
@@ -17,7 +24,7 @@ interface StoppableWorker {
 /** Runs cases on a worker and returns their reports, by name. */
 export async function conformance(
   open: (at: { readonly url: string; readonly key: string }) => Promise<StoppableWorker>,
-  names: readonly string[] = CONFORMANCE_CASES.map(({ name }) => name),
+  names: readonly string[],
 ): Promise<ReadonlyMap<string, CaseReport>> {
   const store = openMemoryStore();
   const server = await openServer({ store, port: 0, console: false });
