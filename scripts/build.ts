@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
+import { transformSync } from 'esbuild';
 import { provideConsole } from './console/provide.ts';
 import { provideSite } from './site/provide.ts';
 
@@ -13,15 +14,24 @@ const DIST = join(ROOT, 'dist');
 // The package must not contain the output of renamed or deleted sources.
 rmSync(DIST, { recursive: true, force: true });
 
-// Comments stay in the declarations, for editors, and leave the code, to keep the package small.
-compile('--declaration', 'false', '--removeComments');
-compile('--emitDeclarationOnly');
+compile();
 // The compiler wrote src/ and contract/ side by side. The entry points are in dist/ itself.
 cpSync(join(DIST, 'src'), DIST, { recursive: true });
 rmSync(join(DIST, 'src'), { recursive: true });
 for (const name of globSync('**/*.{js,d.ts}', { cwd: join(DIST, 'contract') })) {
   const file = join(DIST, 'contract', name);
   writeFileSync(file, withoutSrc(readFileSync(file, 'utf8')));
+}
+// Comments stay in the declarations, for editors, and leave the code, to keep the package small.
+for (const name of globSync('**/*.js', { cwd: DIST })) {
+  const file = join(DIST, name);
+  const { code } = transformSync(readFileSync(file, 'utf8'), { legalComments: 'none' });
+  writeFileSync(file, code);
+}
+// No editor reads a declaration that no entry point reaches.
+const reached = reachedDeclarations();
+for (const name of globSync('**/*.d.ts', { cwd: DIST })) {
+  if (!reached.has(join(DIST, name))) rmSync(join(DIST, name));
 }
 for (const asset of globSync('**/*.{sql,proto}', { cwd: join(ROOT, 'src') })) {
   cpSync(join(ROOT, 'src', asset), join(DIST, asset));
@@ -37,10 +47,10 @@ for (const example of globSync('**/*.ts', { cwd: join(ROOT, 'examples') })) {
 cpSync(await provideConsole(console.log), join(DIST, 'console'), { recursive: true });
 cpSync(await provideSite(console.log), join(DIST, 'site.br'));
 
-function compile(...options: readonly string[]): void {
+function compile(): void {
   const compiler = join(ROOT, 'node_modules/.bin/tsc');
-  const given = ['-p', 'tsconfig.build.json', ...options];
-  const { status, error } = spawnSync(compiler, given, { cwd: ROOT, stdio: 'inherit' });
+  const options = { cwd: ROOT, stdio: 'inherit' } as const;
+  const { status, error } = spawnSync(compiler, ['-p', 'tsconfig.build.json'], options);
   if (error !== undefined) {
     throw new Error(`The compiler did not start (${error.message}). Run \`npm ci\` first.`);
   }
@@ -50,4 +60,19 @@ function compile(...options: readonly string[]): void {
 /** Turns imports of src/ into imports of its compiled files. */
 function withoutSrc(text: string): string {
   return text.replaceAll(/(['"])((?:\.\.\/)+)src\//g, '$1$2');
+}
+
+/** The declarations of the package's entry points, and those that they import. */
+function reachedDeclarations(): ReadonlySet<string> {
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly exports: Readonly<Record<string, { readonly types?: string }>>;
+  };
+  const entries = Object.values(manifest.exports).flatMap(({ types = [] }) => types);
+  const found = new Set(entries.map((path) => join(ROOT, path)));
+  // A set also iterates over what is added meanwhile.
+  for (const file of found) {
+    const imports = readFileSync(file, 'utf8').matchAll(/['"](\.{1,2}\/[^'"]+)\.[jt]s['"]/g);
+    for (const [, path = ''] of imports) found.add(`${join(dirname(file), path)}.d.ts`);
+  }
+  return found;
 }
