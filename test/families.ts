@@ -28,6 +28,10 @@ export const FAMILIES: readonly Family[] = [
   { name: 'console pages', files: ['test/console/browser-*.test.ts'] },
   { name: 'commands as processes', files: ['test/cli/*.test.ts'] },
   { name: 'orders around a park', files: ['test/engine/suspend{,-*}.test.ts'] },
+  {
+    name: 'states and arguments',
+    files: ['test/engine/{bad-arguments,explain-states.full}.test.ts'],
+  },
   { name: 'worlds of the advisor', files: ['test/observe/advisor-simulation.test.ts'] },
   { name: 'the package', files: ['test/package/*.test.ts', 'test/docs/*.test.ts'] },
   { name: 'recipes, by store', files: ['test/recipes/{*-*,*.full}.test.ts'], take: 2 },
