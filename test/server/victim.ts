@@ -1,5 +1,6 @@
 // A project with one of everything, and requests of every kind that reach for it.
 
+import assert from 'node:assert/strict';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { parseProject } from '../../src/execution/names.ts';
 import { readKey } from '../../src/features/access/model.ts';
 import { Holdfast, pipeline } from '../../src/index.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
+import type { Route } from '../../src/protocol/rest/route.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import { type TestCoordinator, until } from './coordinator.ts';
@@ -128,150 +130,95 @@ export interface Reach {
 
 const FENCE = 2 ** 40 + 1;
 
-/** For every route that names something: the request of a stranger. */
-export function reachesOf(victim: Victim): Readonly<Record<string, Reach>> {
-  const { waiting, failed, job, interaction, archived } = victim;
-  const execution = (rest: string, body?: unknown): Reach => ({
-    path: `/v1/executions/${waiting}${rest}`,
-    body,
-  });
-  const asked = (rest: string, body?: unknown): Reach => ({
-    path: `/v1/awaits/${interaction}${rest}`,
-    body,
-  });
+/** In a path, the segment before a parameter says which part of the victim it names. */
+function targetsOf(victim: Victim): Readonly<Record<string, string>> {
   return {
-    readExecution: execution(''),
-    readHistory: execution('/history'),
-    explainExecution: execution('/explain'),
-    listChildren: execution('/children'),
-    listAttachments: execution('/attachments'),
-    readAttachment: execution('/attachments/note'),
-    readResult: execution('/result'),
-    streamExecution: execution('/events'),
-    cancelExecution: execution('/cancel', {}),
-    pauseExecution: execution('/pause', {}),
-    resumeExecution: execution('/resume', {}),
-    signalExecution: execution('/signals', { name: 'go' }),
-    redriveExecution: { path: `/v1/executions/${failed}/redrive`, body: {} },
-    skipCompensation: execution('/skip-compensation', { step: 'a', reason: 'b' }),
-    retryCompensation: execution('/retry-compensation', { step: 'a' }),
-    answerPlace: execution('/awaits/approval/answer', { value: 1 }),
-    readAwait: asked(''),
-    answerAwait: asked('/answer', { value: 1 }),
-    extendAwait: asked('/extend', { timeoutMs: 1 }),
-    assignAwait: asked('/assign', { assignee: 'me' }),
-    cancelAwait: asked('/cancel'),
-    linkAwait: asked('/link', { expiresInMs: 60_000 }),
-    noteExecution: execution('/notes', { text: 'mine' }),
-    readArchived: { path: `/v1/archive/${archived}` },
-    readArchivedDocument: { path: `/v1/archive/${archived}/document?name=report.md` },
-    verifyArchived: { path: `/v1/archive/${archived}/verification` },
-    readDeadLetter: { path: `/v1/dead-letters/${failed}` },
-    readJob: { path: `/v1/jobs/${job}` },
-    listJobItems: { path: `/v1/jobs/${job}/items` },
-    pauseJob: { path: `/v1/jobs/${job}/pause`, body: {} },
-    resumeJob: { path: `/v1/jobs/${job}/resume`, body: {} },
-    stopJob: { path: `/v1/jobs/${job}/stop`, body: {} },
-    ...reachesBeyond(victim),
+    executions: victim.waiting,
+    attachments: 'note',
+    awaits: victim.interaction,
+    archive: victim.archived,
+    'dead-letters': victim.failed,
+    jobs: victim.job,
+    templates: 'template',
+    schedules: 'schedule',
+    pipelines: asks.name,
+    releases: 'v1',
+    sessions: victim.session,
+    leases: 'any',
+    projects: PROJECT,
+    keys: victim.key,
+    blobs: digestOf(LARGE),
   };
 }
 
-/** The parts that do not belong to an execution. */
-function reachesBeyond(victim: Victim): Readonly<Record<string, Reach>> {
-  const { session, key } = victim;
+/** Paths of requests that need more, or something else, than the table's path with its targets. */
+function pathsOf({ waiting, failed, archived }: Victim): Readonly<Record<string, string>> {
   return {
-    readTemplate: { path: '/v1/templates/template' },
-    readSchedule: { path: '/v1/schedules/schedule' },
-    repinExecution: { path: `/v1/executions/${victim.waiting}/repin`, body: { to: 'v1' } },
-    preflightRelease: { path: '/v1/pipelines/asks/releases/v1/preflight', body: {} },
-    compareRelease: { path: '/v1/pipelines/asks/releases/v1/changes' },
-    pauseSchedule: { path: '/v1/schedules/schedule/pause' },
-    resumeSchedule: { path: '/v1/schedules/schedule/resume' },
-    readSession: { path: `/v1/sessions/${session}` },
-    forceSessionEnd: { path: `/v1/sessions/${session}/end`, body: { reason: 'mine' } },
-    readLease: { path: '/v1/leases/any' },
-    listLeases: { path: '/v1/leases' },
-    drainLease: {
-      path: '/v1/leases/any/drain',
-      body: { fence: FENCE, reason: 'mine', deadlineMs: 1 },
-    },
-    revokeLease: { path: '/v1/leases/any/revoke', body: { fence: FENCE, reason: 'mine' } },
-    putProject: { path: '/v1/projects/victim', body: { title: 'mine' } },
-    readProject: { path: '/v1/projects/victim' },
-    readKey: { path: `/v1/keys/${key}` },
-    revokeKey: { path: `/v1/keys/${key}/revoke`, body: {} },
-    rotateKey: { path: `/v1/keys/${key}/rotate`, body: {} },
-    createKey: { path: '/v1/keys', body: { name: 'x', roles: ['admin'], project: 'victim' } },
-    ...workReachesOf(victim),
+    redriveExecution: `/v1/executions/${failed}/redrive`,
+    answerPlace: `/v1/executions/${waiting}/awaits/approval/answer`,
+    readArchivedDocument: `/v1/archive/${archived}/document?name=report.md`,
   };
 }
 
-function workReachesOf(victim: Victim): Readonly<Record<string, Reach>> {
-  const { waiting, interaction, session } = victim;
+/** Bodies of requests that change something. */
+function bodiesOf({ waiting, session }: Victim): Readonly<Record<string, unknown>> {
   const write = { id: waiting, fence: FENCE, session, seq: 1, events: [] };
+  const shares = [{ lane: 'interactive', limit: 9 }];
+  const announcement = { pipelines: ['asks'], state: 'ready', everyMs: 5_000, room: 1 };
   return {
-    getBlob: { path: `/v1/work/blobs/${digestOf(LARGE)}` },
-    listClaims: { path: `/v1/work/sessions/${session}/claims` },
-    heartbeat: { path: `/v1/work/sessions/${session}/heartbeat`, body: { owner: 'victim' } },
-    endSession: {
-      path: `/v1/work/sessions/${session}/end`,
-      body: { owner: 'victim', exit: 'finished' },
-    },
-    claimExecutions: {
-      path: '/v1/work/claims',
-      body: { session, pipelines: ['asks'], shares: [{ lane: 'interactive', limit: 9 }] },
-    },
-    announceWorker: {
-      path: '/v1/work/announcements',
-      body: { session, pipelines: ['asks'], state: 'ready', everyMs: 5_000, room: 1 },
-    },
-    writeAsOwner: { path: '/v1/work/writes', body: { writes: [{ verb: 'record', ...write }] } },
-    readInbox: { path: `/v1/work/executions/${waiting}/inbox` },
-    readStoredHistory: { path: `/v1/work/executions/${waiting}/history` },
-    readStoredExecution: { path: `/v1/work/executions/${waiting}` },
-    readStoredAwait: { path: `/v1/work/awaits/${interaction}` },
-    expireAwaits: { path: `/v1/work/executions/${waiting}/expire-awaits` },
+    signalExecution: { name: 'go' },
+    skipCompensation: { step: 'a', reason: 'b' },
+    retryCompensation: { step: 'a' },
+    answerPlace: { value: 1 },
+    answerAwait: { value: 1 },
+    extendAwait: { timeoutMs: 1 },
+    assignAwait: { assignee: 'me' },
+    cancelAwait: undefined,
+    linkAwait: { expiresInMs: 60_000 },
+    noteExecution: { text: 'mine' },
+    repinExecution: { to: 'v1' },
+    pauseSchedule: undefined,
+    resumeSchedule: undefined,
+    forceSessionEnd: { reason: 'mine' },
+    drainLease: { fence: FENCE, reason: 'mine', deadlineMs: 1 },
+    revokeLease: { fence: FENCE, reason: 'mine' },
+    putProject: { title: 'mine' },
+    createKey: { name: 'x', roles: ['admin'], project: 'victim' },
+    heartbeat: { owner: 'victim' },
+    endSession: { owner: 'victim', exit: 'finished' },
+    claimExecutions: { session, pipelines: ['asks'], shares },
+    announceWorker: { session, ...announcement },
+    writeAsOwner: { writes: [{ verb: 'record', ...write }] },
+    expireAwaits: undefined,
   };
 }
 
-/** Routes that name nothing, or whose names the caller chooses. */
-export const WITHOUT_TARGET: readonly string[] = [
-  ...['submitExecution', 'listExecutions', 'countExecutions', 'streamHints', 'openStream'],
-  ...['listAwaits', 'listDeadLetters'],
-  ...[
-    'groupDeadLetters',
-    'listAudit',
-    'listRefusedWrites',
-    'listArchive',
-    'runArchive',
-    'redriveMany',
-    'cancelMany',
-    'listJobs',
-    'listTemplates',
-    'putTemplate',
-  ],
-  ...[
-    'listSchedules',
-    'putSchedule',
-    'removeSchedule',
-    'listWorkers',
-    'listSessions',
-    'readAdvice',
-    'readDepth',
-    'readOverview',
-    'readTrends',
-  ],
-  ...['readCaller', 'signIn', 'signOut', 'readDemo', 'playDemo'],
-  ...['listProjects', 'listKeys', 'readMetrics', 'greet', 'openSession', 'waitForWakeup'],
-  ...[
-    'registerRelease',
-    'listReleases',
-    'listRollouts',
-    'readRollout',
-    'listActivations',
-    'changeRollout',
-  ],
-  'repinMany',
+/** Routes whose names the caller chooses, in its own project, or that name nothing. */
+const WITHOUT_TARGET: readonly string[] = [
+  ...['submitExecution', 'redriveMany', 'cancelMany', 'runArchive', 'signIn', 'openSession'],
+  ...['putTemplate', 'putSchedule', 'removeSchedule', 'playDemo', 'repinMany'],
+  ...['registerRelease', 'listReleases', 'readRollout', 'listActivations', 'changeRollout'],
   // The caller that puts it has the bytes.
   'putBlob',
 ];
+
+/**
+ * The request of a stranger to this route. Undefined if the route names nothing of the victim: a
+ * list or figure of the caller's own project.
+ */
+export function reachOf({ name, method, path }: Route, victim: Victim): Reach | undefined {
+  const isOwnRead = method === 'GET' && !path.includes('/:') && name !== 'listLeases';
+  if (isOwnRead || WITHOUT_TARGET.includes(name)) return undefined;
+  const targets = targetsOf(victim);
+  const filled = path.replace(/(?<=\/([\w-]+)\/):\w+/g, (param, before: string) => {
+    const target = targets[before];
+    assert.ok(target, `${name}: test/server/victim.ts has no target for ${before}/${param}`);
+    return target;
+  });
+  const bodies = bodiesOf(victim);
+  const body = name in bodies ? bodies[name] : {};
+  return {
+    path: pathsOf(victim)[name] ?? filled,
+    ...(method === 'GET' ? {} : { body }),
+  };
+}
