@@ -16,7 +16,7 @@ import {
   weightOf,
 } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
-import { type Checks, checksOf, withoutTags } from '../protocol/rest/validators.ts';
+import { type CallCheck, callCheckOf } from '../protocol/rest/validators.ts';
 import type { Code } from '../support/codes/catalogue.ts';
 import { type ByteTurns, weightOfBytes } from '../support/turns.ts';
 import { Admission, type Entrance, oneOf } from './admission.ts';
@@ -150,7 +150,7 @@ interface OpenParts extends HttpParts {
 }
 
 function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
-  const checks = checksOf(route);
+  const check = callCheckOf(route);
   const weight = weightOf({ ...route, reply: route.responses[200]?.schema });
   const bytesMax = bodyBytesMaxOf(route, parts.limits);
   app.route({
@@ -177,7 +177,7 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
       await beginBody(parts.bodies, { request, reply, project, bytesMax });
       requireCaller(reply);
     },
-    handler: (request, reply) => result(parts, { route, checks }, { request, reply }),
+    handler: (request, reply) => result(parts, { route, check }, { request, reply }),
   });
 }
 
@@ -208,24 +208,20 @@ export interface HttpExchange {
 
 async function result(
   parts: OpenParts,
-  { route, checks }: { readonly route: Route; readonly checks: Checks },
+  { route, check }: { readonly route: Route; readonly check: CallCheck },
   { request, reply }: HttpExchange,
 ): Promise<unknown> {
   // The response is still open here, so its `close` event will come.
   requireCaller(reply);
   const header = (name: string): string | undefined => oneOf(request.headers[name]);
-  const call = {
-    params: checks.params(request.params),
-    query: checks.query(request.query),
-    body: withoutTags(checks.body(request.body)),
+  const call = check({
+    ...{ params: request.params, query: request.query, body: request.body, header },
     caller: parts.admission.caller(request),
-    header,
     isEncrypted: request.protocol === 'https',
     signal: route.isLong === true ? signalOf(parts, { request, reply }) : parts.stopping,
-  };
+  });
   if (route.isLong === true) reply.raw.once('close', parts.held.hold(call.caller));
-  // The checks have verified the types that the route's schemas declare.
-  const replied = await route.handle(parts.coordinator, call as never);
+  const replied = await route.handle(parts.coordinator, call);
   if (replied.isUpgrade === true) return parts.openStream({ request, reply });
   if (replied.isIdle === true) IDLE.add(request);
   const share =

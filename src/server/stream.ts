@@ -5,6 +5,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { Role } from '../features/access/model.ts';
 import { FRAME_BYTES_MAX } from '../protocol/messages/stream-connection.ts';
 import { isWorkKind } from '../protocol/messages/work-messages.ts';
 import { dispatchOf } from '../protocol/work/dispatch.ts';
@@ -62,7 +63,7 @@ export function streamOpener(parts: StreamParts): (exchange: HttpExchange) => vo
   });
   const dispatch = dispatchOf({ coordinator, operations, onFault: faultLogOf(log) });
   const routes = new Map(operations.map((route) => [route.name, route]));
-  const allows = (kind: string): readonly string[] | undefined => {
+  const allows = (kind: string): readonly Role[] | undefined => {
     const roles = isWorkKind(kind) ? WORKERS : routes.get(kind)?.allows;
     return roles === 'public' ? undefined : roles;
   };

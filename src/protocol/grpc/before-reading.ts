@@ -86,7 +86,7 @@ export function beforeReading(parts: BeforeReading, admitted: Admitted): ServerI
 
 /** An interceptor cannot pause a call. The HTTP/2 stream below it can; gRPC does not declare it. */
 function streamOf(call: ServerInterceptingCallInterface): Http2Stream {
-  return (call as unknown as { readonly stream: Http2Stream }).stream;
+  return (call as ServerInterceptingCallInterface & { readonly stream: Http2Stream }).stream;
 }
 
 async function sendRefusal(

@@ -81,7 +81,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
     ],
   });
   const streams = new Set<Stream>();
-  server.addService(UNREAD_SERVICE as never, {
+  server.addService(UNREAD_SERVICE, {
     Call: (call: ServerUnaryCall<Buffer, ReplyEnvelope>, done: sendUnaryData<ReplyEnvelope>) => {
       const disconnected = new AbortController();
       call.on('cancelled', () => disconnected.abort());

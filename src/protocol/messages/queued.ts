@@ -98,7 +98,7 @@ const seconds = (ms: number): number => Math.ceil(ms / 1_000);
 
 export async function sqsQueues(given: SqsClient): Promise<Queues> {
   const sdk = await loadSdk();
-  const client = given as unknown as SQSClient;
+  const client = given as SQSClient;
   return {
     async receive(QueueUrl, { waitMs, visibleMs, signal }) {
       const command = new sdk.ReceiveMessageCommand({

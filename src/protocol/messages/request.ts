@@ -83,12 +83,12 @@ type Responses = { readonly [At in Address]: Schemas<Api[At]['responses']> };
 
 export type ResponseAt<At extends Address> = Responses[At];
 
+type ApiQuery = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
 export interface ApiRequest<Body> {
   readonly method: Method;
   readonly path: string;
-  readonly query?: Readonly<
-    Record<string, string | number | boolean | readonly string[] | undefined>
-  >;
+  readonly query?: ApiQuery;
   readonly body?: object;
   /** Only a type: the response. */
   readonly response?: Body;
@@ -110,8 +110,6 @@ export function requestTo<At extends Address>(
     return word;
   });
   if (rest.size === 0) return { method, path };
-  const others = Object.fromEntries(rest);
-  return method === 'GET'
-    ? { method, path, query: others as never }
-    : { method, path, body: others };
+  if (method !== 'GET') return { method, path, body: Object.fromEntries(rest) };
+  return { method, path, query: Object.fromEntries(rest) as ApiQuery };
 }

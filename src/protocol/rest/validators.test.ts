@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { STATUSES } from '../../execution/execution.ts';
+import { parseProject } from '../../execution/names.ts';
+import type { Role } from '../../features/access/model.ts';
 import { ROUTES } from './routes.ts';
-import { checksOf } from './validators.ts';
+import { callCheckOf } from './validators.ts';
+
+const CALL = {
+  ...{ params: undefined, query: undefined, body: undefined, isEncrypted: false },
+  header: () => undefined,
+  caller: { name: 'ci', project: parseProject('default'), isOfAll: false, roles: new Set<Role>() },
+  signal: new AbortController().signal,
+};
 
 function refusal(route: string, part: 'params' | 'query' | 'body', given: unknown): string {
   const found = ROUTES.find(({ name }) => name === route);
   assert.ok(found !== undefined, route);
   try {
-    checksOf(found)[part](given);
+    callCheckOf(found)({ ...CALL, [part]: given });
   } catch (error) {
     return (error as Error).message;
   }

@@ -7,24 +7,31 @@ import { Value } from 'typebox/value';
 import { Fault } from '../../support/fault.ts';
 import { nearestName } from '../../support/options.ts';
 import { fromParsed } from '../../support/value.ts';
-import { ProblemReply, type Route } from './route.ts';
+import { ProblemReply, type Route, type RouteCall } from './route.ts';
 
-export interface Checks {
-  readonly params: (given: unknown) => unknown;
-  readonly query: (given: unknown) => unknown;
-  readonly body: (given: unknown) => unknown;
-}
+/** Checks a call. Throws `invalid-input` unless all parts fit the schemas of the route. */
+export type CallCheck = (
+  given: RouteCall<unknown, unknown, unknown>,
+) => RouteCall<never, never, never>;
 
 const PROBLEMS_MAX = 5;
 /** Bounded, because the errors are compared with each other, and few are shown. */
 const ERRORS_MAX = 100;
 
-export function checksOf(route: Route): Checks {
-  return {
-    params: checkOf('params', route.params),
-    query: checkOf('query', route.query),
-    // A POST without a body counts as an empty object.
-    body: route.takesBytes === true ? (given) => given : checkOf('body', route.body),
+export function callCheckOf(route: Route): CallCheck {
+  const params = checkOf('params', route.params);
+  const query = checkOf('query', route.query);
+  // A POST without a body counts as an empty object.
+  const body = route.takesBytes === true ? (given: unknown) => given : checkOf('body', route.body);
+  return (given) => {
+    const checked: RouteCall<unknown, unknown, unknown> = {
+      ...given,
+      params: params(given.params),
+      query: query(given.query),
+      body: withoutTags(body(given.body)),
+    };
+    // Each handler's parts have the types of the schemas that they have just passed.
+    return checked as RouteCall<never, never, never>;
   };
 }
 
@@ -71,7 +78,7 @@ function requireNothing(part: Part, given: unknown): undefined {
 const VALUES = ['input', 'value', 'defaults'] as const;
 
 /** The body with its original values, and without `tagged`, which routes need not know. */
-export function withoutTags<Body>(body: Body): Body {
+function withoutTags<Body>(body: Body): Body {
   if (typeof body !== 'object' || body === null || !('tagged' in body)) return body;
   const { tagged, ...rest } = body as Partial<Record<string, unknown>>;
   if (tagged !== true) return rest as Body;

@@ -255,7 +255,7 @@ export const workRoutes: readonly Route[] = WORK_KINDS.map((name) => {
     },
     async handle(coordinator, call) {
       const result = await answerTo(name, coordinator, call);
-      return { ...replyWith(result), isIdle: IDLE[name]?.(result as never) ?? false };
+      return { ...replyWith(result), isIdle: isIdle(name, result) };
     },
   };
 });
@@ -270,14 +270,20 @@ function pickedOf(body: TObject, isPicked: (name: string) => boolean): TObject |
   return closed(Object.fromEntries(picked), parts.length === 0 ? {} : { examples: parts });
 }
 
-/** Requests that a worker without work sends all the time. */
-const IDLE: Readonly<Partial<Record<WorkKind, (result: never) => boolean>>> = {
-  heartbeat: ({ kind }: { readonly kind: string }) => kind !== 'refused',
-  announceWorker: ({ kind }: { readonly kind: string }) => kind !== 'refused',
-  waitForWakeup: ({ notified }: { readonly notified: boolean }) => !notified,
-  claimExecutions: ({ claims = [] }: { readonly claims?: readonly unknown[] }) =>
-    claims.length === 0,
-};
+/** A worker without work sends these requests all the time. */
+function isIdle(name: WorkKind, result: WorkResult = {}): boolean {
+  switch (name) {
+    case 'heartbeat':
+    case 'announceWorker':
+      return 'kind' in result && result.kind !== 'refused';
+    case 'waitForWakeup':
+      return 'notified' in result && result.notified === false;
+    case 'claimExecutions':
+      return !('claims' in result) || (result.claims as readonly unknown[]).length === 0;
+    default:
+      return false;
+  }
+}
 
 function answerTo(
   name: WorkKind,

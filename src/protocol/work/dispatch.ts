@@ -27,7 +27,7 @@ import {
   shareNameOf,
   weightOf,
 } from '../rest/route.ts';
-import { bodyCheckOf, checksOf, withoutTags } from '../rest/validators.ts';
+import { bodyCheckOf, callCheckOf } from '../rest/validators.ts';
 import { type WorkResult, workHandlers } from '../rest/work-handlers.ts';
 
 export interface DispatchParts {
@@ -95,7 +95,7 @@ interface Performer {
 
 /** In an envelope, the parameters of an operation are fields of its body, as its query is. */
 function performerOf(route: Route): Performer {
-  const checks = checksOf(route);
+  const check = callCheckOf(route);
   const namesIn = (part: 'params' | 'query'): readonly string[] =>
     Object.keys((route[part] as TObject | undefined)?.properties ?? {});
   const names = { params: namesIn('params'), query: namesIn('query') };
@@ -110,13 +110,13 @@ function performerOf(route: Route): Performer {
         for (const name of names[part]) rest.delete(name);
         return names[part].length === 0 ? undefined : Object.fromEntries(pairs);
       };
-      const call = {
-        params: checks.params(taken('params')),
-        query: checks.query(taken('query')),
-        body: withoutTags(checks.body(rest.size === 0 ? undefined : Object.fromEntries(rest))),
+      const call = check({
+        params: taken('params'),
+        query: taken('query'),
+        body: rest.size === 0 ? undefined : Object.fromEntries(rest),
         ...{ caller, signal, header: () => undefined, isEncrypted: false },
-      };
-      const { status, body: replied } = await route.handle(coordinator, call as never);
+      });
+      const { status, body: replied } = await route.handle(coordinator, call);
       return { status, body: replied };
     },
   };

@@ -2,6 +2,7 @@
 // Its caller was admitted when it opened, and the stream ends when that caller loses its access. A
 // peer that stops reading is dropped.
 
+import type { Role } from '../../features/access/model.ts';
 import { requireFewValues } from '../../support/json-size.ts';
 import { weightOfBytes, weightOfParsing } from '../../support/turns.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
@@ -32,7 +33,7 @@ export interface MessageStreamParts {
   /** Throws if too many are open. Returns the function that releases. */
   readonly hold: (caller: Caller) => () => void;
   /** The roles of an operation or a message; undefined if it has none. */
-  readonly allows: (kind: string) => readonly string[] | undefined;
+  readonly allows: (kind: string) => readonly Role[] | undefined;
   readonly isLong: (kind: string) => boolean;
   readonly answered: (kind: string, status: number, ms: number) => void;
   /** The longest time in which the peer reads nothing of what was sent. */
@@ -139,7 +140,7 @@ export class MessageStream {
     const { caller, allows } = this.#parts;
     const roles = allows(kind);
     // The dispatcher refuses an unknown kind by name.
-    if (roles === undefined || roles.some((role) => caller.roles.has(role as never))) return;
+    if (roles === undefined || roles.some((role) => caller.roles.has(role))) return;
     throw new ProblemReply(
       'role-missing',
       `${kind} needs a key with role ${roles.join(' or ')}. Nothing was done. Use another key.`,

@@ -61,7 +61,7 @@ const PROBE = `
  * A pooler that tracks prepared statements renames them.
  */
 export async function wayOf(client: ClientBase): Promise<Way> {
-  const { processID } = client as unknown as { readonly processID: number | null };
+  const { processID } = client as ClientBase & { readonly processID: number | null };
   const pid = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   if (pid.rows[0]?.pid === processID) return { isPooled: false, keepsPrepared: true };
   const name = `hf_probe_${systemRandom.uuid()}`;

@@ -179,7 +179,7 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
   }
   isOpen = true;
   return {
-    client: client as unknown as RedisClient,
+    client: client as RedisClient,
     whyOffline: () => offline,
     close: async () => {
       // Waits for commands under way, but no longer than for a silent connection.

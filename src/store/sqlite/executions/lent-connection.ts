@@ -15,8 +15,6 @@ export type LentStatement = Pick<StatementSync, 'run' | 'get' | 'all'>;
 const FORBIDDEN =
   /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/|;)*(begin|commit|end|rollback|savepoint|release|attach|detach|pragma|vacuum)\b/i;
 
-type Arguments = readonly (SQLInputValue | Record<string, SQLInputValue>)[];
-
 /**
  * An `on conflict rollback`, in the statement, the table or a trigger, ends the transaction. Later
  * statements would then commit on their own, so the lent connection refuses them.
@@ -50,11 +48,11 @@ export function lend(connection: Connection): {
         );
       }
       const statement = use(() => connection.prepareOnce(sql));
-      const call =
-        (verb: 'run' | 'get' | 'all') =>
-        (...values: Arguments): never =>
-          use(() => statement[verb](...(values as SQLInputValue[]))) as never;
-      return { run: call('run'), get: call('get'), all: call('all') };
+      return {
+        run: (...values) => use(() => statement.run(...(values as SQLInputValue[]))),
+        get: (...values) => use(() => statement.get(...(values as SQLInputValue[]))),
+        all: (...values) => use(() => statement.all(...(values as SQLInputValue[]))),
+      };
     },
   };
   return {
