@@ -7,10 +7,10 @@ import type {
   ExecutionMessage,
   HistoryMessage,
   ResultMessage,
-  SubmitBody,
 } from '../protocol/messages/execution.ts';
 import { type ResponseAt, requestTo } from '../protocol/messages/request.ts';
 import type { DepthMessage } from '../protocol/messages/sessions.ts';
+import type { SubmitBody } from '../protocol/messages/submission.ts';
 import { StoreUnavailable } from '../support/fault.ts';
 import { bodyOf, callOperation, type Page, refusalOf, withTags } from './calls.ts';
 import type { HoldfastClient } from './client.ts';

@@ -1,7 +1,7 @@
 // The client's methods for workers, sessions and leases.
 
 import type { AdviceQuery } from '../protocol/messages/advice.ts';
-import type { DrainBody, RevokeBody } from '../protocol/messages/sessions.ts';
+import type { DrainBody, RevokeBody } from '../protocol/messages/leases.ts';
 import { type Calls, callOperation, type PageQuery } from './calls.ts';
 
 /** Operations of `client.sessions`. */

@@ -1,8 +1,8 @@
 // Leases by key, with their holders, and the way to the TTL advisor.
 
 import { type ReactNode, useState } from 'react';
+import type { ListedLeaseMessage } from '../../../src/protocol/messages/leases.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import type { ListedLeaseMessage } from '../../../src/protocol/messages/sessions.ts';
 import { itemsOf, useMay, usePages } from '../api/reads.ts';
 import { countedText } from '../model/words.ts';
 import { OperationButton } from '../parts/dialog.tsx';

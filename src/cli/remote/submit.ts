@@ -2,8 +2,9 @@
 
 import { callOperation } from '../../client/calls.ts';
 import type { Executions } from '../../client/executions.ts';
-import type { ResultMessage, SubmitBody } from '../../protocol/messages/execution.ts';
+import type { ResultMessage } from '../../protocol/messages/execution.ts';
 import type { RequestOf } from '../../protocol/messages/request.ts';
+import type { SubmitBody } from '../../protocol/messages/submission.ts';
 import { systemTimers, type Timers } from '../../support/timer.ts';
 import {
   type CommandSpec,

@@ -1,7 +1,8 @@
 // Dead letters, re-drives, and jobs that act on many executions.
 
 import { type Static, Type } from 'typebox';
-import { commandResult, idParams, operationBody } from '../../protocol/messages/execution.ts';
+import { commandResult, operationBody } from '../../protocol/messages/commands.ts';
+import { idParams } from '../../protocol/messages/execution.ts';
 import { CODEC_MISSING, type Operations, READERS } from '../../protocol/messages/operation.ts';
 import {
   closed,

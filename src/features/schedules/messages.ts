@@ -1,8 +1,8 @@
 // Schedules: executions that workers submit at given times.
 
 import { type Static, Type } from 'typebox';
-import { attributes } from '../../protocol/messages/execution.ts';
 import { CODEC_MISSING, type Operations, READERS } from '../../protocol/messages/operation.ts';
+import { attributes } from '../../protocol/messages/submission.ts';
 import {
   closed,
   documented,

@@ -1,8 +1,8 @@
 // Templates: versioned submissions.
 
 import { type Static, Type } from 'typebox';
-import { concurrency, rate, tags } from '../../protocol/messages/execution.ts';
 import { CODEC_MISSING, type Operations, READERS } from '../../protocol/messages/operation.ts';
+import { concurrency, rate, tags } from '../../protocol/messages/submission.ts';
 import {
   closed,
   documented,

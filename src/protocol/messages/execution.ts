@@ -3,11 +3,11 @@
 import { type Static, Type } from 'typebox';
 import { HOLDS } from '../../execution/execution.ts';
 import { DOWNLOAD, type Operations, READERS } from './operation.ts';
+import { label, submitBody, submitted, tags } from './submission.ts';
 import {
   closed,
   count,
   documented,
-  durationMs,
   executionId,
   fence,
   instant,
@@ -17,139 +17,11 @@ import {
   pageOf,
   paging,
   pipelineName,
-  reason,
   sealed,
   seq,
   status,
-  tagged,
   waitMs,
 } from './words.ts';
-
-const label = Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Boolean()]);
-export const attributes = Type.Record(Type.String(), label, {
-  maxProperties: 100,
-  description: 'Searchable values by name: text, numbers and booleans.',
-  examples: [{ customer: 'c-81', amount: 4200 }],
-});
-export const tags = Type.Array(name, {
-  maxItems: 100,
-  description: 'Labels to filter by.',
-  examples: [['eu']],
-});
-
-export const concurrency = closed(
-  {
-    key: documented(name, 'Executions with the same key share the limit.', 'customer/c-81'),
-    limit: Type.Integer({
-      minimum: 1,
-      maximum: 1_000_000,
-      description: 'Most executions of this key that have started and not ended.',
-    }),
-  },
-  {
-    title: 'Concurrency',
-    description: 'Limit on how many executions of a key run at once, within the project.',
-    examples: [{ key: 'customer/c-81', limit: 2 }],
-  },
-);
-
-export const rate = closed(
-  {
-    key: documented(name, 'Executions with the same key share the limit.', 'payment-api'),
-    limit: Type.Integer({
-      minimum: 1,
-      maximum: 1_000_000,
-      description: 'Most executions of this key that start within `perMs`.',
-    }),
-    perMs: Type.Integer({
-      minimum: 1,
-      maximum: 86_400_000,
-      description: 'Length of the window, in milliseconds.',
-    }),
-  },
-  {
-    title: 'Rate',
-    description:
-      'Limit on how many executions of a key start in a time window, within the project.',
-    examples: [{ key: 'payment-api', limit: 10, perMs: 1_000 }],
-  },
-);
-
-const submitBody = closed(
-  {
-    pipeline: Type.Optional(documented(pipelineName, 'Pipeline to run. Pass this or `template`.')),
-    template: Type.Optional(
-      closed(
-        {
-          id: documented(name, 'Id of the template.', 'nightly-report'),
-          version: Type.Optional(
-            Type.Integer({ minimum: 1, description: 'Version. Default: the newest.' }),
-          ),
-        },
-        { description: 'Template to submit. Pass this or `pipeline`.' },
-      ),
-    ),
-    input: Type.Optional(
-      Type.Unknown({ description: 'Input of the pipeline: any JSON value. Default: none.' }),
-    ),
-    tagged,
-    key: Type.Optional(
-      documented(
-        name,
-        'Idempotency key, unique in the project. A second submit with the same key and content returns the first execution. Default: the header `idempotency-key`, if any.',
-        'order/17',
-      ),
-    ),
-    lane: Type.Optional(lane),
-    tags: Type.Optional(tags),
-    attributes: Type.Optional(attributes),
-    concurrency: Type.Optional(concurrency),
-    rate: Type.Optional(rate),
-    delayMs: Type.Optional(
-      documented(durationMs, 'Time before a worker may claim it, in milliseconds. Default: 0.'),
-    ),
-    deadlineMs: Type.Optional(
-      documented(
-        durationMs,
-        'Time from now after which it fails unless it has ended, in milliseconds. Default: no deadline.',
-      ),
-    ),
-    release: Type.Optional(
-      documented(name, 'Release to pin it to. Default: the rollout of the pipeline decides.', 'v2'),
-    ),
-    ifNoWorker: Type.Optional(
-      Type.Enum(['wait', 'refuse'], {
-        description:
-          'With `refuse`, the coordinator refuses with `no-worker-for` if no live worker runs the pipeline. Default: `wait`.',
-      }),
-    ),
-  },
-  {
-    title: 'SubmitBody',
-    description: 'Pass exactly one of `pipeline` and `template`.',
-    examples: [{ pipeline: 'order', input: { id: 17, amount: 4200 }, key: 'order/17' }],
-  },
-);
-
-export type SubmitBody = Static<typeof submitBody>;
-
-const submitted = closed({
-  id: executionId,
-  existing: Type.Boolean({
-    description: 'True if an earlier submit with the same key and content created it.',
-  }),
-  warning: Type.Optional(
-    closed(
-      {
-        code: Type.Enum(['pipeline-unknown'], { description: 'Stable code.' }),
-        detail: Type.String({ description: 'Cause and fix, for people.' }),
-      },
-      { description: 'It was submitted, but no worker has announced its pipeline.' },
-    ),
-  ),
-});
-
-export type SubmitWarning = NonNullable<Static<typeof submitted>['warning']>;
 
 const hold = Type.Enum([...HOLDS], {
   title: 'Hold',
@@ -434,22 +306,6 @@ export const storeProblem = closed(
 );
 
 export type StoreProblemMessage = Static<typeof storeProblem>;
-
-export const operationBody = closed(
-  { reason: Type.Optional(reason) },
-  { examples: [{ reason: 'The customer asked for it.' }] },
-);
-
-export const commandResult = closed(
-  {
-    kind: Type.Enum(['done', 'forwarded', 'no-change'], {
-      description:
-        '`done`: the execution changed. `forwarded`: its worker gets the message. `no-change`: it was so already.',
-    }),
-    status,
-  },
-  { title: 'CommandResult', examples: [{ kind: 'forwarded', status: 'running' }] },
-);
 
 export const idParams = closed({ id: executionId });
 
@@ -780,86 +636,6 @@ export const eventOperations = {
           example:
             'event: ping\ndata: {"everyMs":3000}\n\nid: x7Qp.51be77aa\nevent: changed\ndata: {}\n\n',
         },
-      },
-    },
-  },
-} as const satisfies Operations;
-
-const OPERATORS = ['operate'] as const;
-
-const RESPONSES = {
-  200: {
-    what: 'The execution changed, its worker gets the message, or nothing had to change.',
-    schema: commandResult,
-  },
-  404: { what: 'The project has no such execution.', codes: ['execution-unknown'] },
-  409: {
-    what: 'The execution has ended. Nothing was written.',
-    codes: ['already-ended'],
-  },
-} as const;
-
-interface Command<Verb extends string, Who> {
-  readonly verb: Verb;
-  readonly allows: Who;
-  readonly summary: string;
-  readonly description: string;
-}
-
-function command<Verb extends string, Who>({ verb, ...rest }: Command<Verb, Who>) {
-  return {
-    at: `POST /v1/executions/:id/${verb}`,
-    tag: 'Control',
-    ...{ ...rest, params: idParams, body: operationBody, responses: RESPONSES },
-  } as const;
-}
-
-export const commandOperations = {
-  cancelExecution: command({
-    verb: 'cancel',
-    allows: READERS,
-    summary: 'Cancel an execution',
-    description:
-      'Cancels a queued or waiting execution at once. A running one gets a message and ends when its worker reads it. Writes a history event and an audit record. Repeating it changes nothing.',
-  }),
-  pauseExecution: command({
-    verb: 'pause',
-    allows: OPERATORS,
-    summary: 'Pause an execution',
-    description:
-      'Keeps the execution from workers until you resume it. A running one gets a message, and its worker gives it back. Writes a history event and an audit record. Repeating it changes nothing.',
-  }),
-  resumeExecution: command({
-    verb: 'resume',
-    allows: OPERATORS,
-    summary: 'Resume a paused or blocked execution',
-    description:
-      'Removes the holds `paused` and `blocked`, so that a worker can claim the execution. Writes a history event and an audit record. Repeating it changes nothing.',
-  }),
-  signalExecution: {
-    at: 'POST /v1/executions/:id/signals',
-    tag: 'Control',
-    summary: 'Send a signal to an execution',
-    description:
-      'Appends a named message to the inbox of the execution. It stays there until the code reads it. Each request adds a message: repeating it sends the signal twice.',
-    allows: READERS,
-    params: idParams,
-    body: closed(
-      {
-        name: documented(name, 'Name of the signal that the code waits for.', 'payment-received'),
-        value: Type.Optional(
-          Type.Unknown({ description: 'Value of the signal: any JSON value. Default: none.' }),
-        ),
-        tagged,
-      },
-      { examples: [{ name: 'payment-received', value: { amount: 4200 } }] },
-    ),
-    takesValues: true,
-    responses: {
-      ...RESPONSES,
-      409: {
-        what: 'The execution has ended, or its deadline has passed. Nothing was written.',
-        codes: ['already-ended', 'deadline-passed'],
       },
     },
   },

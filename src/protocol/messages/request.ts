@@ -11,10 +11,12 @@ import type { jobOperations, repairOperations } from '../../features/repair/mess
 import type { archiveOperations } from '../../features/retention/messages.ts';
 import type { scheduleOperations } from '../../features/schedules/messages.ts';
 import type { templateOperations } from '../../features/templates/messages.ts';
+import type { commandOperations } from './commands.ts';
 import type { coordinatorOperations } from './coordinator.ts';
-import type { commandOperations, eventOperations, executionOperations } from './execution.ts';
+import type { eventOperations, executionOperations } from './execution.ts';
+import type { leaseOperations } from './leases.ts';
 import type { Method, Operations } from './operation.ts';
-import type { leaseOperations, loadOperations, sessionOperations } from './sessions.ts';
+import type { loadOperations, sessionOperations } from './sessions.ts';
 
 type ByAddress<Table extends Operations> = {
   [Name in keyof Table as Table[Name]['at']]: Table[Name];

@@ -57,6 +57,13 @@ export const releaseName = Type.String({
   description: 'Name of a release.',
   examples: ['v2'],
 });
+export const auditReason = Type.String({
+  minLength: 1,
+  maxLength: 2_048,
+  description: 'Reason of the caller. Stored in the audit record.',
+  examples: ['Host is being replaced.'],
+});
+
 export const reason = Type.String({
   maxLength: REASON_MAX,
   description: 'Reason of the caller. Stored in the audit record. Default: empty.',

@@ -5,7 +5,7 @@ import type { ProjectName } from '../../execution/names.ts';
 import type { ExecutionStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import { nearestName } from '../../support/options.ts';
-import type { SubmitWarning } from '../messages/execution.ts';
+import type { SubmitWarning } from '../messages/submission.ts';
 
 /**
  * The shortest time between two reads of the workers, so that a caller that repeats a wrong name

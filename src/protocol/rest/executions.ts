@@ -13,14 +13,14 @@ import { formatInstant } from '../../support/clock.ts';
 import { present } from '../../support/options.ts';
 import { bodyChars, openedWithin, readWithin } from '../../support/page-size.ts';
 import { viewOf } from '../../support/value.ts';
+import { commandOperations } from '../messages/commands.ts';
 import {
-  commandOperations,
   type ExecutionInFull,
   type ExecutionMessage,
   executionOperations,
   type HistoryMessage,
-  type SubmitBody,
 } from '../messages/execution.ts';
+import type { SubmitBody } from '../messages/submission.ts';
 import {
   executionFor,
   isReserved,

@@ -8,7 +8,7 @@ import { drainLease, revokeLease } from '../../lease/operate.ts';
 import type { LeaseInspection } from '../../lease/port.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { present } from '../../support/options.ts';
-import { type LeaseMessage, leaseOperations } from '../messages/sessions.ts';
+import { type LeaseMessage, leaseOperations } from '../messages/leases.ts';
 import { writtenTimes } from './handling.ts';
 import { refusedByKernel, requireOfAll } from './problems.ts';
 import { actorOf, type Coordinator, type Route, routesOf } from './route.ts';
