@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { idParams } from '../../protocol/messages/execution.ts';
-import type { Operations } from '../../protocol/messages/operation.ts';
+import { NO_EXECUTION, type Operations } from '../../protocol/messages/operation.ts';
 import {
   closed,
   count,
@@ -151,7 +151,7 @@ export const recordOperations = {
     ),
     responses: {
       204: { what: 'The note is stored.' },
-      404: { what: 'The project has no such execution.', codes: ['execution-unknown'] },
+      ...NO_EXECUTION,
     },
   },
   listRefusedWrites: {

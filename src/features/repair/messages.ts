@@ -3,7 +3,12 @@
 import { type Static, Type } from 'typebox';
 import { commandResult, operationBody } from '../../protocol/messages/commands.ts';
 import { idParams } from '../../protocol/messages/execution.ts';
-import { CODEC_MISSING, type Operations, READERS } from '../../protocol/messages/operation.ts';
+import {
+  CODEC_MISSING,
+  NO_EXECUTION,
+  type Operations,
+  READERS,
+} from '../../protocol/messages/operation.ts';
 import {
   closed,
   count,
@@ -267,10 +272,6 @@ const jobItemPage = pageOf(
 );
 
 export type JobItemPage = Static<typeof jobItemPage>;
-
-const NO_EXECUTION = {
-  404: { what: 'The project has no such execution.', codes: ['execution-unknown'] },
-} as const;
 
 const COMMANDED = {
   200: {

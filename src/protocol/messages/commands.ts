@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox';
 import { idParams } from './execution.ts';
-import { type Operations, READERS } from './operation.ts';
+import { NO_EXECUTION, type Operations, READERS } from './operation.ts';
 import { closed, documented, name, reason, status, tagged } from './words.ts';
 
 export const operationBody = closed(
@@ -28,7 +28,7 @@ const RESPONSES = {
     what: 'The execution changed, its worker gets the message, or nothing had to change.',
     schema: commandResult,
   },
-  404: { what: 'The project has no such execution.', codes: ['execution-unknown'] },
+  ...NO_EXECUTION,
   409: {
     what: 'The execution has ended. Nothing was written.',
     codes: ['already-ended'],

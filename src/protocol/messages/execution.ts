@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { HOLDS } from '../../execution/execution.ts';
-import { DOWNLOAD, type Operations, READERS } from './operation.ts';
+import { DOWNLOAD, NO_EXECUTION, type Operations, READERS } from './operation.ts';
 import { label, submitBody, submitted, tags } from './submission.ts';
 import {
   closed,
@@ -345,11 +345,8 @@ const explanation = closed(
   },
 );
 
-const NO_EXECUTION = {
-  404: {
-    what: 'The project has no such execution.',
-    codes: ['execution-unknown'],
-  },
+const NOT_HERE = {
+  ...NO_EXECUTION,
   410: {
     what: 'The execution was archived. Read it with `GET /v1/archive/{id}`.',
     codes: ['execution-archived'],
@@ -424,7 +421,7 @@ export const executionOperations = {
     params: idParams,
     responses: {
       200: { what: 'The execution.', schema: executionInFull },
-      ...NO_EXECUTION,
+      ...NOT_HERE,
     },
   },
   readHistory: {
@@ -454,7 +451,7 @@ export const executionOperations = {
           ),
         }),
       },
-      ...NO_EXECUTION,
+      ...NOT_HERE,
     },
   },
   explainExecution: {
@@ -468,7 +465,7 @@ export const executionOperations = {
     params: idParams,
     responses: {
       200: { what: 'The explanation.', schema: explanation },
-      ...NO_EXECUTION,
+      ...NOT_HERE,
     },
   },
   listChildren: {
@@ -493,7 +490,7 @@ export const executionOperations = {
           }),
         }),
       },
-      ...NO_EXECUTION,
+      ...NOT_HERE,
     },
   },
   listAttachments: {
@@ -506,7 +503,7 @@ export const executionOperations = {
     params: idParams,
     responses: {
       200: { what: 'All documents.', schema: attachments },
-      ...NO_EXECUTION,
+      ...NOT_HERE,
     },
   },
   readAttachment: {
@@ -522,7 +519,7 @@ export const executionOperations = {
     }),
     responses: {
       200: { what: 'The bytes of the document.', text: DOWNLOAD },
-      ...NO_EXECUTION,
+      ...NOT_HERE,
       404: {
         what: 'The project has no such execution, or the execution has no such document.',
         codes: ['execution-unknown', 'not-found'],
@@ -548,7 +545,7 @@ export const executionOperations = {
           status: 'running',
         }),
       },
-      ...NO_EXECUTION,
+      ...NOT_HERE,
       409: {
         what: 'The chain of continuations leads back to itself.',
         codes: ['continued-in-circle'],
@@ -594,7 +591,7 @@ export const eventOperations = {
             'id: 1\nevent: submitted\ndata: {"seq":1,"at":"2026-11-17T09:30:00.000Z","kind":"submitted"}\n\nevent: end\ndata: {"status":"completed"}\n\n',
         },
       },
-      ...NO_EXECUTION,
+      ...NOT_HERE,
     },
   },
   openStream: {

@@ -55,6 +55,10 @@ export const CODEC_MISSING = {
   },
 } as const;
 
+export const NO_EXECUTION = {
+  404: { what: 'The project has no such execution.', codes: ['execution-unknown'] },
+} as const;
+
 /** A download. */
 export const DOWNLOAD = { type: 'application/octet-stream', example: '%PDF-1.7 …' } as const;
 

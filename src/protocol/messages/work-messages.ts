@@ -8,7 +8,7 @@ import { type TObject, type TProperties, type TSchema, type TUnion, Type } from 
 import { EVENT_KINDS } from '../../execution/history.ts';
 import { announceBody } from '../../features/releases/messages.ts';
 import { DECLARED_EXITS } from '../../lease/exit.ts';
-import type { DocumentedResponse, Method } from './operation.ts';
+import { type DocumentedResponse, type Method, NO_EXECUTION } from './operation.ts';
 import {
   closed,
   count,
@@ -285,8 +285,8 @@ const NO_SESSION = {
   },
 } as const;
 
-const NO_EXECUTION = {
-  404: { what: 'The project has no such execution.', codes: ['execution-unknown'] },
+const NOT_HERE = {
+  ...NO_EXECUTION,
   410: { what: 'The execution was archived.', codes: ['execution-archived'] },
 } as const;
 
@@ -531,7 +531,7 @@ export const WORK_MESSAGES = {
       'Returns messages to an execution in order: signals, ended children, settled awaits, and commands of operators.',
     ...page,
     reply: pageOf(inboxMessage),
-    problems: NO_EXECUTION,
+    problems: NOT_HERE,
   }),
   readStoredHistory: message({
     at: 'GET /v1/work/executions/:id/history',
@@ -539,7 +539,7 @@ export const WORK_MESSAGES = {
     description: 'Returns the events of an execution with their bodies as stored, for replay.',
     ...page,
     reply: pageOf(event),
-    problems: NO_EXECUTION,
+    problems: NOT_HERE,
   }),
   readStoredExecution: message({
     at: 'GET /v1/work/executions/:id',
@@ -549,7 +549,7 @@ export const WORK_MESSAGES = {
     isRead: true,
     body: closed({ id: executionId }),
     reply: storedExecution,
-    problems: NO_EXECUTION,
+    problems: NOT_HERE,
   }),
   readStoredAwait: message({
     at: 'GET /v1/work/awaits/:id',
@@ -582,7 +582,7 @@ export const WORK_MESSAGES = {
       started: documented(count, 'Number of reminders that were started.'),
       more: Type.Boolean({ description: 'True if more are due: send it again.' }),
     }),
-    problems: NO_EXECUTION,
+    problems: NOT_HERE,
   }),
   putBlob: message({
     at: 'PUT /v1/work/blobs/:digest',
