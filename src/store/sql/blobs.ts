@@ -1,7 +1,6 @@
 // Attachments, and large payloads, which the projects that put them share.
 
 import type { ExecutionId } from '../../execution/names.ts';
-import { type AttachmentRow, toAttachment } from '../attachment-rows.ts';
 import type {
   Attachment,
   AttachmentSummary,
@@ -142,4 +141,19 @@ function* readAttachment(query: ReadAttachment): Script<Attachment | undefined> 
 function* listAttachments(id: ExecutionId): Script<readonly AttachmentSummary[]> {
   const rows = yield* all<AttachmentSummary>(LIST_ATTACHMENTS, { id });
   return rows.map(({ name, type, bytes, at }) => ({ name, type, bytes, at }));
+}
+
+interface AttachmentRow {
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly sealed_by: string | null;
+  readonly bytes: Uint8Array;
+}
+
+function toAttachment(row: AttachmentRow): Attachment {
+  const { name, type, size, sealed_by: by } = row;
+  // Callers must not see the driver's own byte type, such as a Buffer.
+  const bytes = new Uint8Array(row.bytes);
+  return { name, type, bytes, ...(by === null ? {} : { sealed: { by, size } }) };
 }

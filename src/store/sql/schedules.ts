@@ -1,7 +1,7 @@
 // Schedules. A change and its audit record are one transaction. It locks the row first
 // to know its former content; the guards of the statement decide if anything changes.
 
-import type { ExecutionId } from '../../execution/names.ts';
+import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import { changedSchedule } from '../../features/audit/decide.ts';
 import {
   decidePauseSchedule,
@@ -21,9 +21,8 @@ import type {
   ScheduleResult,
   ScheduleStore,
 } from '../../features/schedules/port.ts';
-import { dueOf, type ScheduleRow, toSchedule } from '../../features/schedules/rows.ts';
 import { assert } from '../../support/assert.ts';
-import { toInstant } from '../../support/clock.ts';
+import { type Instant, toInstant } from '../../support/clock.ts';
 import { TERMINAL_FROM } from '../execution-rows.ts';
 import { withLimit } from './access/projects.ts';
 import { writeAudit } from './audit.ts';
@@ -264,4 +263,47 @@ function* fireSchedule(natives: Natives, request: FireSchedule): Script<Schedule
   assert(ids.length === submits.length, 'X-34: what a fire submits has a key of its own');
   yield* all(NOTE, { ...request, execution: ids.at(-1), key: keys.at(-1) });
   return { kind: 'fired', ids };
+}
+
+interface ScheduleRow {
+  readonly project: string;
+  readonly id: string;
+  readonly at: number;
+  readonly paused: number | boolean;
+  readonly next_at: number | null;
+  readonly fired_at: number | null;
+  readonly last_execution: string | null;
+  readonly digest: string;
+  readonly plan: string;
+  readonly put_by: string | null;
+}
+
+function toSchedule(row: ScheduleRow): Schedule {
+  return {
+    project: row.project as ProjectName,
+    id: row.id,
+    plan: row.plan,
+    digest: row.digest,
+    paused: Boolean(row.paused),
+    ...(row.next_at === null ? {} : { nextAt: toInstant(row.next_at) }),
+    ...(row.fired_at === null ? {} : { firedAt: toInstant(row.fired_at) }),
+    ...(row.last_execution === null ? {} : { lastExecution: row.last_execution as ExecutionId }),
+    createdAt: toInstant(row.at),
+    ...(row.put_by === null ? {} : { actor: row.put_by }),
+  };
+}
+
+/**
+ * Takes rows by next time, one more than the limit. Returns the due ones, and the time until the
+ * next.
+ */
+function dueOf(
+  rows: readonly ScheduleRow[],
+  now: Instant,
+  limit: number,
+): { readonly due: readonly Schedule[]; readonly nextInMs?: number } {
+  const all = rows.map(toSchedule);
+  const due = all.slice(0, limit).filter(({ nextAt }) => nextAt !== undefined && nextAt <= now);
+  const next = all[due.length]?.nextAt;
+  return { due, ...(next === undefined ? {} : { nextInMs: Math.max(0, next - now) }) };
 }

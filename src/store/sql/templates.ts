@@ -1,7 +1,8 @@
 // Stores templates and their versions (X-30, X-31).
 
+import type { Payload, PipelineName, ProjectName } from '../../execution/names.ts';
 import { changedByTemplate } from '../../features/audit/decide.ts';
-import type { Template } from '../../features/templates/model.ts';
+import type { Template, TemplateOptions } from '../../features/templates/model.ts';
 import type {
   ListTemplates,
   PutTemplate,
@@ -9,12 +10,6 @@ import type {
   TemplatePut,
   TemplateStore,
 } from '../../features/templates/port.ts';
-import {
-  fromTemplate,
-  putAgain,
-  type TemplateRow,
-  toTemplate,
-} from '../../features/templates/rows.ts';
 import { assert } from '../../support/assert.ts';
 import { toInstant } from '../../support/clock.ts';
 import { writeAudit } from './audit.ts';
@@ -83,4 +78,48 @@ function* listTemplates(query: ListTemplates): Script<readonly Template[]> {
   const place = { afterId: after?.id ?? '', afterVersion: after?.version ?? 0 };
   const values = { project, first: id ?? '', last: id ?? LAST_TEXT, ...place, limit };
   return (yield* all<TemplateRow>(LIST, values)).map(toTemplate);
+}
+
+interface TemplateRow {
+  readonly project: string;
+  readonly id: string;
+  readonly version: number;
+  readonly at: number;
+  readonly pipeline: string;
+  readonly digest: string;
+  readonly defaults: string;
+  readonly about: string | null;
+}
+
+/** Stored as JSON, which keeps the name `by` for the actor. */
+type About = TemplateOptions & { readonly by?: string };
+
+function fromTemplate(template: PutTemplate): Omit<TemplateRow, 'at'> {
+  const { project, id, version, pipeline, digest, defaults, audit: _, ...rest } = template;
+  const { actor, ...options } = rest;
+  const about: About = { ...options, ...(actor === undefined ? {} : { by: actor }) };
+  const text = JSON.stringify(about);
+  return { project, id, version, pipeline, digest, defaults, about: text === '{}' ? null : text };
+}
+
+function toTemplate(row: TemplateRow): Template {
+  const { by, ...about }: About = row.about === null ? {} : (JSON.parse(row.about) as About);
+  return {
+    project: row.project as ProjectName,
+    id: row.id,
+    version: row.version,
+    pipeline: row.pipeline as PipelineName,
+    digest: row.digest,
+    defaults: row.defaults as Payload,
+    createdAt: toInstant(row.at),
+    ...about,
+    ...(by === undefined ? {} : { actor: by }),
+  };
+}
+
+/** Compares with the stored version: the same content, or a conflict (X-30). */
+function putAgain({ id, version, digest }: PutTemplate, stored: string): TemplatePut {
+  return stored === digest
+    ? { kind: 'put', existing: true }
+    : { kind: 'refused', why: 'template-conflict', id, version };
 }

@@ -1,12 +1,20 @@
+import { assert } from '../../../support/assert.ts';
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
+import type { Natives } from '../../sql/changes.ts';
+import type { SweepFor } from '../../sql/repair.ts';
+import { native } from '../../sql/script.ts';
 import { verbsOf } from '../../sql/verbs.ts';
 import { clockProblem } from '../clock-problem.ts';
 import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
+import { sweep } from '../sweep.ts';
+import type { Transaction } from '../transaction.ts';
+import { endWaiting } from './end-execution.ts';
 import { finish } from './finish.ts';
+import { handOn } from './gates.ts';
 import { giveBack } from './give-back.ts';
 import { list, listEdge } from './list.ts';
-import { NATIVES, sweeper } from './natives.ts';
+import { loadRow } from './load-execution.ts';
 import { OrphanedClaims } from './orphaned-claims.ts';
 import { record } from './owner.ts';
 import { park } from './park.ts';
@@ -55,4 +63,34 @@ function withOwnBytes<Request extends Pick<OwnerWrite, 'attachments'>>(request: 
     bytes: Uint8Array.from(each.bytes),
   }));
   return { ...request, attachments };
+}
+
+/** This store's functions for scripts. Hot verbs use them too. */
+const NATIVES: Natives = {
+  endWaiting: ({ id }, end) =>
+    native((tx: Transaction) => {
+      const row = loadRow(tx, id);
+      assert(row !== undefined, 'X-17: an execution that is ended is stored');
+      endWaiting(tx, row, end);
+    }),
+  submit: (request) =>
+    native((tx: Transaction) => {
+      const result = submit(tx, request);
+      return result.kind === 'submitted' && !result.existing;
+    }),
+  handOn: ({ project, key, limit }) =>
+    native((tx: Transaction) => {
+      handOn(tx, { project, concurrency: { key, limit } });
+    }),
+};
+
+const SWEEP_MAX = 100;
+
+function sweeper(database: Database): SweepFor {
+  return (session) =>
+    database.perform((tx) => {
+      // An earlier sweep may already have ended this session.
+      if (tx.isOpen(session)) sweep(tx, { limit: SWEEP_MAX });
+      return !tx.isOpen(session);
+    }, undefined);
 }
