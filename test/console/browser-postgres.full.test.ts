@@ -6,13 +6,21 @@ import { INBOX_CASES } from './browser/inbox-operations.ts';
 import { OPERATION_CASES } from './browser/operations.ts';
 import { PAGE_CASES } from './browser/pages.ts';
 import { registerBrowser } from './browser/register.ts';
+import { START_CASES } from './browser/start-operations.ts';
 import { WATERFALL_CASES } from './browser/waterfall-operations.ts';
 
 const database = postgresForTests();
 
 registerBrowser(
   'postgres',
-  [...PAGE_CASES, ...WATERFALL_CASES, ...AUDIT_CASES, ...INBOX_CASES, ...OPERATION_CASES],
+  [
+    ...PAGE_CASES,
+    ...WATERFALL_CASES,
+    ...AUDIT_CASES,
+    ...INBOX_CASES,
+    ...START_CASES,
+    ...OPERATION_CASES,
+  ],
   async () => {
     const { url } = await database;
     return openPostgresStore({ url, schema: 'console' });

@@ -4,11 +4,19 @@ import { INBOX_CASES } from './browser/inbox-operations.ts';
 import { OPERATION_CASES } from './browser/operations.ts';
 import { PAGE_CASES } from './browser/pages.ts';
 import { registerBrowser } from './browser/register.ts';
+import { START_CASES } from './browser/start-operations.ts';
 import { WATERFALL_CASES } from './browser/waterfall-operations.ts';
 
 const operations = sample('operations in the console', OPERATION_CASES, 6);
 registerBrowser(
   'sqlite',
-  [...PAGE_CASES, ...WATERFALL_CASES, ...AUDIT_CASES, ...INBOX_CASES, ...operations],
+  [
+    ...PAGE_CASES,
+    ...WATERFALL_CASES,
+    ...AUDIT_CASES,
+    ...INBOX_CASES,
+    ...START_CASES,
+    ...operations,
+  ],
   async () => undefined,
 );

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { fieldsOf, readAnswer } from '../../console/src/model/answer-fields.ts';
+import { fieldsOf, readAnswer, textsOf } from '../../console/src/model/answer-fields.ts';
 import { concernsOf } from '../../console/src/model/attention.ts';
 import { logAxis, valueAxis } from '../../console/src/model/axes.ts';
 import { causesOf } from '../../console/src/model/causes.ts';
@@ -237,6 +237,17 @@ describe('the form of an answer', () => {
     );
     const answer = readAnswer(fields, { accepted: 'false', minutes: '15', size: 'small' });
     assert.deepEqual(answer, { accepted: false, minutes: 15, size: 'small' });
+  });
+
+  test('fields start from a value that they can express, and from no other', () => {
+    const fields = fieldsOf(schema) ?? [];
+    assert.deepEqual(textsOf(fields, { accepted: false, minutes: 15, size: 'small' }), {
+      ...{ accepted: 'false', minutes: '15', size: 'small' },
+    });
+    assert.deepEqual(textsOf(fields, undefined), {});
+    for (const other of [17, null, { more: 1 }, { minutes: '15' }, { size: 'none' }]) {
+      assert.equal(textsOf(fields, other), undefined, JSON.stringify(other));
+    }
   });
 
   test('names fields that are open or wrong', () => {

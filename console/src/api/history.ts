@@ -13,6 +13,8 @@ export interface FullHistory {
   readonly events: readonly HistoryMessage[];
   /** The last read reached the end of the history. */
   readonly isComplete: boolean;
+  /** Nothing was read yet. */
+  readonly isLoading: boolean;
 }
 
 /**
@@ -49,5 +51,6 @@ export function useHistory(id: string, everyMs: number | false): FullHistory {
       }
     },
   });
-  return { events, isComplete: query.isSuccess };
+  const isLoading = query.isPending && events.length === 0;
+  return { events, isComplete: query.isSuccess, isLoading };
 }

@@ -42,6 +42,24 @@ function fieldOf(name: string, schema: JsonSchema, isRequired: boolean): FieldSc
   };
 }
 
+/** The text of each field for a value; undefined if fields cannot express the value. */
+export function textsOf(
+  fields: readonly FieldSchema[],
+  value: unknown,
+): Readonly<Record<string, string>> | undefined {
+  if (value === undefined) return {};
+  if (typeof value !== 'object' || value === null) return undefined;
+  const texts: Record<string, string> = {};
+  for (const [name, each] of Object.entries(value)) {
+    const field = fields.find((other) => other.name === name);
+    const kind = field?.kind === 'integer' ? 'number' : field?.kind;
+    if (typeof each !== kind) return undefined;
+    if (field?.options?.includes(each) === false) return undefined;
+    texts[name] = String(each);
+  }
+  return texts;
+}
+
 /** Throws an error that names the invalid field. */
 export function readAnswer(
   fields: readonly FieldSchema[],

@@ -4,12 +4,12 @@ import { type ReactNode, useId, useState } from 'react';
 import type { ArchivedMessage } from '../../../src/features/retention/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { withTyped } from '../api/call.ts';
-import { itemsOf, useCaller, usePages } from '../api/reads.ts';
+import { useCaller, usePages } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
-import { countedText, durationText, shortId, statusText } from '../model/words.ts';
-import { LongTable } from '../parts/long-table.tsx';
+import { durationText, shortId, statusText } from '../model/words.ts';
 import { Status, Tags, Time } from '../parts/marks.tsx';
-import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { Empty, PageHead } from '../parts/notes.tsx';
+import { PageList, readText } from '../parts/page-list.tsx';
 import type { Column } from '../parts/table.tsx';
 import { go, goWith, Link, type PageLocation, useLocation } from '../router.tsx';
 import { RunButton } from './archive-run.tsx';
@@ -71,34 +71,22 @@ export function ArchivePage(): ReactNode {
     to: startOf(filter.to),
   });
   const pages = usePages(request);
-  const items = itemsOf(pages);
   const isFiltered = NAMES.some((name) => filter[name] !== '');
   return (
     <>
       <PageHead
         title="Archive"
-        about={
-          pages.data === undefined
-            ? ' '
-            : `${countedText({ count: items.length, hasMore: pages.hasNextPage }, 'execution')}, most recently ended first`
-        }
+        about={`${readText(pages, 'execution')} · most recently ended first`}
       >
         {caller?.roles.includes('operate') === true && caller.hasArchive ? <RunButton /> : null}
       </PageHead>
       <Search key={location.query.toString()} location={location} filter={filter} />
-      <Shown
-        of={pages}
-        isEmpty={pages.data !== undefined && items.length === 0}
+      <PageList
+        label="Archive"
+        columns={COLUMNS}
+        pages={pages}
         empty={isFiltered ? <NothingFits /> : <NothingYet />}
-      >
-        <LongTable
-          label="Archive"
-          columns={COLUMNS}
-          items={items}
-          keyOf={({ id }) => id}
-          pages={pages}
-        />
-      </Shown>
+      />
     </>
   );
 }

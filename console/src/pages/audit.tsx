@@ -3,12 +3,12 @@
 import type { ReactNode } from 'react';
 import type { AuditMessage } from '../../../src/features/audit/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { itemsOf, usePages } from '../api/reads.ts';
+import { usePages } from '../api/reads.ts';
 import { actionText, actorText, shortId } from '../model/words.ts';
-import { LongTable } from '../parts/long-table.tsx';
 import { Time } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
-import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { Empty, PageHead } from '../parts/notes.tsx';
+import { PageList } from '../parts/page-list.tsx';
 import type { Column } from '../parts/table.tsx';
 import { goWith, Link, useLocation } from '../router.tsx';
 
@@ -58,7 +58,6 @@ export function AuditPage(): ReactNode {
   const location = useLocation();
   const actor = location.query.get('actor') ?? '';
   const pages = usePages(requestTo('GET /v1/audit', { actor, limit: 200 }));
-  const items = itemsOf(pages);
   return (
     <>
       <PageHead title="Audit log" about="Operator actions, newest first. Append-only.">
@@ -68,23 +67,16 @@ export function AuditPage(): ReactNode {
           onFilter={(name) => goWith(location, { actor: name })}
         />
       </PageHead>
-      <Shown
-        of={pages}
-        isEmpty={pages.data !== undefined && items.length === 0}
+      <PageList
+        label="Audit"
+        columns={COLUMNS}
+        pages={pages}
         empty={
           <Empty title="No entries">
             <p>Operator actions on executions, requests, schedules and keys are recorded here.</p>
           </Empty>
         }
-      >
-        <LongTable
-          label="Audit"
-          columns={COLUMNS}
-          items={items}
-          keyOf={({ id }) => id}
-          pages={pages}
-        />
-      </Shown>
+      />
     </>
   );
 }

@@ -21,6 +21,7 @@ import { durationText } from '../model/words.ts';
 import { JsonView } from '../parts/json.tsx';
 import { Copy, ExecutionLink, Fence, MsTime } from '../parts/marks.tsx';
 import { Tabs } from '../parts/tabs.tsx';
+import { RedriveFromButton } from './execution-operations.tsx';
 import { REFUSED } from './waterfall-lines.tsx';
 
 interface InspectorProps {
@@ -41,7 +42,7 @@ export function Inspector(props: InspectorProps): ReactNode {
       ) : event === undefined ? (
         <ExecutionDetails {...props} />
       ) : (
-        <CallDetails key={event.seq} events={events} event={event} />
+        <CallDetails key={event.seq} execution={props.execution} events={events} event={event} />
       )}
     </aside>
   );
@@ -107,7 +108,11 @@ interface CallProps {
   readonly event: HistoryMessage;
 }
 
-function CallDetails({ events, event }: CallProps): ReactNode {
+interface CallDetailsProps extends CallProps {
+  readonly execution: ExecutionInFull;
+}
+
+function CallDetails({ execution, events, event }: CallDetailsProps): ReactNode {
   const { key } = bodyOf(event);
   const own = key === undefined ? [event] : events.filter((each) => bodyOf(each).key === key);
   const attempts = own.filter(({ kind }) => kind === 'step-failed' || kind === 'step-completed');
@@ -133,8 +138,16 @@ function CallDetails({ events, event }: CallProps): ReactNode {
       ]}
     >
       <CallFacts event={event} events={events} body={body} />
+      {key === undefined || !isStep(key) ? null : (
+        <RedriveFromButton execution={execution} call={key} step={stepOf(event)} />
+      )}
     </Parts>
   );
+}
+
+/** Only steps: other calls depend on what was asked, spawned or waited for. */
+function isStep(key: string): boolean {
+  return key.startsWith('step:');
 }
 
 interface CallFactsProps extends CallProps {

@@ -1,13 +1,15 @@
 // The buttons and dialogs for one execution.
 
 import { type ReactNode, useId, useState } from 'react';
+import type { DeadLetterMessage } from '../../../src/features/repair/messages.ts';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { useMay, useOperation, useRead } from '../api/reads.ts';
+import { type Read, useMay, useOperation, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { Dialog, OperationButton, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink } from '../parts/marks.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
+import { useValueFields } from '../parts/value-fields.tsx';
 import { go } from '../router.tsx';
 import { RepinButton } from './execution-repin.tsx';
 import { StartButton } from './start-dialog.tsx';
@@ -91,15 +93,18 @@ const REDRIVABLE: ReadonlySet<string> = new Set(['failed', 'cancelled', 'quarant
 
 const HAS_DEAD_LETTER: ReadonlySet<string> = new Set(['failed', 'quarantined']);
 
-/** The execution that re-drives this one, if there is one. */
-export function useRedriven({ id, status }: ExecutionInFull): string | undefined {
-  const isEnabled = HAS_DEAD_LETTER.has(status);
-  return useRead(requestTo('GET /v1/dead-letters/:id', { id }), { isEnabled }).data?.redrivenBy;
+/** Its dead letter, which names the execution that re-drives it, if there is one. */
+export function useDeadLetter(
+  id: string,
+  status: string | undefined,
+): Read<Pick<DeadLetterMessage, 'redrivenBy'>> {
+  const isEnabled = status !== undefined && HAS_DEAD_LETTER.has(status);
+  return useRead(requestTo('GET /v1/dead-letters/:id', { id }), { isEnabled });
 }
 
 function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
   const { id, status } = execution;
-  const redrivenBy = useRedriven(execution);
+  const redrivenBy = useDeadLetter(id, status).data?.redrivenBy;
   const isUndoing = status === 'quarantined';
   const mode = isUndoing ? ({ mode: 'compensate' } as const) : {};
   return (
@@ -124,6 +129,36 @@ function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): 
         verb: isUndoing ? 'Retry compensation' : 'Re-drive execution',
         operation: (reason) =>
           requestTo('POST /v1/executions/:id/redrive', { id, ...mode, ...reasoned(reason) }),
+        after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
+      }}
+    />
+  );
+}
+
+/** Statuses from which a step can run again: nothing was undone. */
+const REPEATABLE: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
+
+interface RedriveFromProps {
+  readonly execution: ExecutionInFull;
+  /** The key of a call, such as `step:charge#1`. */
+  readonly call: string;
+  readonly step: string;
+}
+
+export function RedriveFromButton({ execution, call, step }: RedriveFromProps): ReactNode {
+  const { operate } = useMay();
+  const { id, status } = execution;
+  if (!operate || !REPEATABLE.has(status)) return null;
+  return (
+    <OperationButton
+      label="Re-drive from here…"
+      ask={{
+        title: `Re-drive from ${step}`,
+        sentence: `Starts a new execution with the same input. It reuses the recorded results before ${step}, and runs ${step} and everything after it again.`,
+        verb: `Re-drive from ${step}`,
+        done: 'Re-drive started',
+        operation: (reason) =>
+          requestTo('POST /v1/executions/:id/redrive', { id, from: call, ...reasoned(reason) }),
         after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
       }}
     />
@@ -166,25 +201,19 @@ function SignalDialog({
 }): ReactNode {
   const operation = useOperation();
   const [name, setName] = useState('');
-  const [text, setText] = useState('');
-  const [problem, setProblem] = useState<Error>();
-  const [nameId, valueId] = [useId(), useId()];
-  const send = (): void => {
-    try {
-      const value = text.trim() === '' ? {} : { value: JSON.parse(text) as unknown };
-      setProblem(undefined);
-      const request = requestTo('POST /v1/executions/:id/signals', { id, name, ...value });
-      operation.mutate(request, { onSuccess: onClose });
-    } catch (error) {
-      setProblem(error instanceof Error ? error : new Error(String(error)));
-    }
+  const payload = useValueFields({ label: 'Payload', isOptional: true });
+  const nameId = useId();
+  const send = (value: unknown): void => {
+    const body = value === undefined ? {} : { value };
+    const request = requestTo('POST /v1/executions/:id/signals', { id, name, ...body });
+    operation.mutate(request, { onSuccess: onClose });
   };
   return (
     <Dialog title="Send signal" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          send();
+          payload.send(send);
         }}
       >
         <p>
@@ -197,16 +226,8 @@ function SignalDialog({
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
-        <label htmlFor={valueId}>
-          Payload <span className="about">(JSON, optional)</span>
-        </label>
-        <textarea
-          id={valueId}
-          rows={4}
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
-        <ProblemNote error={problem ?? operation.error} />
+        {payload.fields}
+        <ProblemNote error={payload.problem ?? operation.error} />
         <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
             Cancel

@@ -9,7 +9,7 @@ import type {
 } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type FullHistory, useHistory } from '../api/history.ts';
-import { useMay, useRead } from '../api/reads.ts';
+import { type Read, useMay, useRead } from '../api/reads.ts';
 import { ENDED, severityOf } from '../model/statuses.ts';
 import { actorText, countText, durationText, shortId, statusText } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
@@ -19,7 +19,7 @@ import { Tabs } from '../parts/tabs.tsx';
 import { goWith, Link, useLocation } from '../router.tsx';
 import { HistoryTable } from './execution-history.tsx';
 import { Inspector } from './execution-inspector.tsx';
-import { ExecutionOperations, useRedriven } from './execution-operations.tsx';
+import { ExecutionOperations, useDeadLetter } from './execution-operations.tsx';
 import { isLog, LogLines, Records, Related, Values } from './execution-parts.tsx';
 import { WaterfallView } from './execution-waterfall.tsx';
 
@@ -34,19 +34,10 @@ export interface Explained {
 const POLL_MS = 1_500;
 
 export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
-  // The live stream reports only that an execution may be ready or may have ended, so steps are polled.
-  const [everyMs, setEveryMs] = useState<number | false>(POLL_MS);
-  const read = useRead(
-    requestTo('GET /v1/executions/:id', { id }),
-    everyMs === false ? {} : { everyMs },
-  );
-  const explained = useRead(requestTo('GET /v1/executions/:id/explain', { id }), {
-    everyMs: 5_000,
-  });
-  const history = useHistory(id, everyMs);
-  const { data: execution } = read;
-  const isEnded = execution !== undefined && ENDED.has(execution.status);
-  useEffect(() => setEveryMs(isEnded ? false : POLL_MS), [isEnded]);
+  const loaded = useExecution(id);
+  const { read, explained, isLoading } = loaded;
+  // All at once: each part that came later would move the parts below it.
+  const execution = isLoading ? undefined : read.data;
   const title = titleOf(execution);
   useEffect(() => {
     if (title !== undefined) document.title = title;
@@ -67,18 +58,65 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
           <ExecutionOperations execution={execution} />
         </PageHead>
       )}
-      <Shown of={read}>
+      <Shown of={{ error: read.error, isPending: isLoading }}>
         {execution === undefined ? null : (
           <>
             <Why explained={explained.data} error={explained.error} status={execution.status} />
             <Facts execution={execution} />
-            <Details execution={execution} history={history} />
+            <Details execution={execution} loaded={loaded} />
           </>
         )}
       </Shown>
     </>
   );
 }
+
+interface Loaded {
+  readonly read: Read<ExecutionInFull>;
+  readonly explained: Read<Explained>;
+  readonly history: FullHistory;
+  readonly refused: readonly RefusedWriteMessage[];
+  readonly result: ResultMessage | undefined;
+  readonly isLoading: boolean;
+}
+
+/** Everything that the page shows at first. */
+function useExecution(id: string): Loaded {
+  // The live stream reports only that an execution may be ready or may have ended, so steps are polled.
+  const [everyMs, setEveryMs] = useState<number | false>(POLL_MS);
+  const read = useRead(
+    requestTo('GET /v1/executions/:id', { id }),
+    everyMs === false ? {} : { everyMs },
+  );
+  const status = read.data?.status;
+  const isEnded = status !== undefined && ENDED.has(status);
+  useEffect(() => setEveryMs(isEnded ? false : POLL_MS), [isEnded]);
+  const { operate } = useMay();
+  const history = useHistory(id, everyMs);
+  const explained = useRead(requestTo('GET /v1/executions/:id/explain', { id }), {
+    everyMs: EXPLAIN_MS,
+  });
+  const writes = useRead(requestTo('GET /v1/refused-writes', { execution: id }), {
+    ...{ everyMs: REFUSED_MS, isEnabled: operate },
+  });
+  const result = useRead(requestTo('GET /v1/executions/:id/result', { id }), {
+    isEnabled: isEnded,
+  });
+  const letter = useDeadLetter(id, status);
+  const reads = [read, explained, history, writes, result, letter];
+  const [isLoaded, setLoaded] = useState(false);
+  // Only at first: the result of an execution that ends later arrives in a page that is shown.
+  const isLoading = !isLoaded && reads.some((each) => each.isLoading);
+  if (isLoaded === isLoading) setLoaded(!isLoading);
+  return {
+    ...{ read, explained, history, isLoading, result: result.data },
+    refused: writes.data?.items ?? NO_WRITES,
+  };
+}
+
+const EXPLAIN_MS = 5_000;
+const REFUSED_MS = 3_000;
+const NO_WRITES: readonly RefusedWriteMessage[] = [];
 
 /** The browser title, which tells tabs apart. */
 function titleOf(execution: ExecutionInFull | undefined): string | undefined {
@@ -107,8 +145,7 @@ interface WhyProps {
 }
 
 function Why({ explained, error, status }: WhyProps): ReactNode {
-  if (explained === undefined)
-    return error === null ? <p className="why"> </p> : <ProblemNote error={error} />;
+  if (explained === undefined) return <ProblemNote error={error} />;
   return (
     <>
       <p className={`why why-${severityOf(status, explained.code)}`} role="status">
@@ -125,7 +162,7 @@ function Why({ explained, error, status }: WhyProps): ReactNode {
 function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
   const { submittedAt, submittedBy, endedAt, deadlineAt, fence, key, lane, template, release } =
     execution;
-  const redrivenBy = useRedriven(execution);
+  const redrivenBy = useDeadLetter(execution.id, execution.status).data?.redrivenBy;
   const took = endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(submittedAt);
   const facts: readonly Fact[] = [
     [
@@ -169,24 +206,16 @@ type Tab = (typeof TABS)[number];
 
 interface DetailsProps {
   readonly execution: ExecutionInFull;
-  readonly history: FullHistory;
+  readonly loaded: Loaded;
 }
 
 /** The waterfall, the inspector and the tabs share the selected event, which is in the URL. */
-function Details({ execution, history }: DetailsProps): ReactNode {
+function Details({ execution, loaded }: DetailsProps): ReactNode {
+  const { history, refused, result } = loaded;
   const { events } = history;
-  const { id } = execution;
   const location = useLocation();
-  const { operate } = useMay();
   const chosen = location.query.get('event') ?? undefined;
   const onChoose = (event: string): void => goWith(location, { event }, { replace: true });
-  const writes = useRead(requestTo('GET /v1/refused-writes', { execution: id }), {
-    ...{ everyMs: REFUSED_MS, isEnabled: operate },
-  });
-  const refused = writes.data?.items ?? NO_WRITES;
-  const result = useRead(requestTo('GET /v1/executions/:id/result', { id }), {
-    isEnabled: ENDED.has(execution.status),
-  });
   const selection = { refused, chosen, onChoose };
   return (
     <>
@@ -194,21 +223,20 @@ function Details({ execution, history }: DetailsProps): ReactNode {
         <WaterfallView events={events} {...selection} />
         <Inspector
           execution={execution}
-          result={result.data}
+          result={result}
           events={events}
           refused={refused}
           chosen={chosen}
         />
       </div>
-      <Parts execution={execution} history={history} result={result.data} {...selection} />
+      <Parts execution={execution} history={history} result={result} {...selection} />
     </>
   );
 }
 
-const REFUSED_MS = 3_000;
-const NO_WRITES: readonly RefusedWriteMessage[] = [];
-
-interface PartsProps extends DetailsProps {
+interface PartsProps {
+  readonly execution: ExecutionInFull;
+  readonly history: FullHistory;
   readonly result: ResultMessage | undefined;
   readonly refused: readonly RefusedWriteMessage[];
   readonly chosen: string | undefined;

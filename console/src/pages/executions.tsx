@@ -5,14 +5,14 @@ import { locatedMessage } from '../../../src/execution/failure.ts';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import { type ApiRequest, requestTo } from '../../../src/protocol/messages/request.ts';
 import { withTyped } from '../api/call.ts';
-import { itemsOf, type Page, useMay, usePages } from '../api/reads.ts';
+import { type Page, useMay, usePages } from '../api/reads.ts';
 import { OPEN } from '../model/statuses.ts';
-import { countedText, durationText } from '../model/words.ts';
+import { durationText } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
-import { LongTable } from '../parts/long-table.tsx';
 import { ExecutionLink, Status, Tags, Time } from '../parts/marks.tsx';
-import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { Empty, PageHead } from '../parts/notes.tsx';
 import { useNow } from '../parts/now.ts';
+import { PageList, readText } from '../parts/page-list.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Link, type PageLocation, useLocation } from '../router.tsx';
 import { Filters } from './execution-filters.tsx';
@@ -76,35 +76,20 @@ export function listRequest({ query }: PageLocation): ApiRequest<Page<ExecutionM
 export function ExecutionsPage(): ReactNode {
   const location = useLocation();
   const pages = usePages(listRequest(location), { everyMs: 3_000 });
-  const items = itemsOf(pages);
   const isFiltered = NAMES.some((name) => location.query.has(name));
   return (
     <>
-      <PageHead
-        title="Executions"
-        about={
-          pages.data === undefined
-            ? ' '
-            : `${countedText({ count: items.length, hasMore: pages.hasNextPage }, 'execution')} · newest first`
-        }
-      >
+      <PageHead title="Executions" about={`${readText(pages, 'execution')} · newest first`}>
         <BulkOfList location={location} />
         <StartButton label="Start execution…" />
       </PageHead>
       <Filters location={location} />
-      <Shown
-        of={pages}
-        isEmpty={pages.data !== undefined && items.length === 0}
+      <PageList
+        label="Executions"
+        columns={COLUMNS}
+        pages={pages}
         empty={isFiltered ? <NothingFits /> : <NothingYet />}
-      >
-        <LongTable
-          label="Executions"
-          columns={COLUMNS}
-          items={items}
-          keyOf={({ id }) => id}
-          pages={pages}
-        />
-      </Shown>
+      />
     </>
   );
 }

@@ -3,11 +3,11 @@
 import type { ReactNode } from 'react';
 import type { JobMessage } from '../../../src/features/repair/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { itemsOf, usePages } from '../api/reads.ts';
-import { actionText, actorText, countedText, countText } from '../model/words.ts';
-import { LongTable } from '../parts/long-table.tsx';
+import { usePages } from '../api/reads.ts';
+import { actionText, actorText, countText } from '../model/words.ts';
 import { Status, Time } from '../parts/marks.tsx';
-import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { Empty, PageHead } from '../parts/notes.tsx';
+import { PageList, readText } from '../parts/page-list.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Link } from '../router.tsx';
 
@@ -39,28 +39,19 @@ const COLUMNS: readonly Column<JobMessage>[] = [
 
 export function JobsPage(): ReactNode {
   const pages = usePages(requestTo('GET /v1/jobs', { limit: 100 }), { everyMs: 2_000 });
-  const items = itemsOf(pages);
-  const count = { count: items.length, hasMore: pages.hasNextPage };
   return (
     <>
-      <PageHead title="Jobs" about={pages.data === undefined ? ' ' : countedText(count, 'job')} />
-      <Shown
-        of={pages}
-        isEmpty={pages.data !== undefined && items.length === 0}
+      <PageHead title="Jobs" about={readText(pages, 'job')} />
+      <PageList
+        label="Jobs"
+        columns={COLUMNS}
+        pages={pages}
         empty={
           <Empty title="No jobs">
             <p>Bulk re-drives, cancels and repins appear here while they run and afterwards.</p>
           </Empty>
         }
-      >
-        <LongTable
-          label="Jobs"
-          columns={COLUMNS}
-          items={items}
-          keyOf={({ id }) => id}
-          pages={pages}
-        />
-      </Shown>
+      />
     </>
   );
 }

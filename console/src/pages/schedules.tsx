@@ -3,7 +3,7 @@
 import type { ReactNode } from 'react';
 import type { ScheduleMessage } from '../../../src/features/schedules/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { itemsOf, useMay, usePages } from '../api/reads.ts';
+import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
 import { OperationButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Status, Time, Until } from '../parts/marks.tsx';
@@ -25,7 +25,7 @@ export function SchedulesPage(): ReactNode {
         isEmpty={pages.data !== undefined && items.length === 0}
         empty={<NoSchedules />}
       >
-        <ul className="causes">
+        <ul className="schedules">
           {items.map((each) => (
             <ScheduleCard key={each.id} schedule={each} />
           ))}
@@ -48,56 +48,93 @@ function NoSchedules(): ReactNode {
 }
 
 function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): ReactNode {
-  const { id, when, target, paused, nextTimes, firedAt, lastExecution, overlap, catchUp } =
-    schedule;
+  const { id, when, target, paused, nextTimes, overlap, catchUp } = schedule;
   const { operate: mayOperate } = useMay();
-  const [next] = nextTimes;
   return (
-    <li className="card cause">
-      <strong>{id}</strong>
-      <span className="mono">
-        {'every' in when ? `Every ${durationText(when.every)}` : `${when.cron} (${when.timeZone})`}
-      </span>
-      {'pipeline' in target ? (
-        <Link to={`/executions?pipeline=${encodeURIComponent(target.pipeline)}`}>
-          {target.pipeline}
-        </Link>
-      ) : (
-        <span>Template {target.template}</span>
-      )}
-      {paused ? <Status status="paused" /> : null}
-      {next === undefined ? null : (
-        <details>
-          <summary>
-            Next <Until at={next} />
-          </summary>
+    <li className="card schedule">
+      <div className="section-head">
+        <h2>{id}</h2>
+        {paused ? <Status status="paused" /> : null}
+        <span className="mono">
+          {'every' in when
+            ? `Every ${durationText(when.every)}`
+            : `${when.cron} (${when.timeZone})`}
+        </span>
+        {'pipeline' in target ? (
+          <Link to={`/executions?pipeline=${encodeURIComponent(target.pipeline)}`}>
+            {target.pipeline}
+          </Link>
+        ) : (
+          <span>Template {target.template}</span>
+        )}
+        <span className="about">
+          Overlap: {overlap} · catch-up: {catchUp}
+        </span>
+        <span className="actions">
+          <RunNow schedule={schedule} />
+          {mayOperate ? <PauseSchedule id={id} isPaused={paused} /> : null}
+        </span>
+      </div>
+      <div className="schedule-times">
+        <section aria-label={`Next runs of ${id}`}>
+          <h3>Next runs</h3>
+          {paused ? <p className="about">None until it is resumed</p> : null}
           <ol>
-            {nextTimes.map((at) => (
+            {nextTimes.map((at, index) => (
               <li key={at}>
-                <Time at={at} />
+                <Time at={at} /> {index === 0 ? <Until at={at} /> : null}
               </li>
             ))}
           </ol>
-        </details>
-      )}
-      <span className="about">
-        {firedAt === undefined ? (
-          'Never run'
-        ) : (
-          <>
-            Last run <Time at={firedAt} />
-          </>
-        )}{' '}
-        · overlap: {overlap} · catch-up: {catchUp}
-      </span>
-      {lastExecution === undefined ? null : <ExecutionLink id={lastExecution} />}
-      <span className="actions">
-        {'pipeline' in target ? (
-          <StartButton label="Run now…" pipeline={target.pipeline} input={schedule.input} />
-        ) : null}
-        {mayOperate ? <PauseSchedule id={id} isPaused={paused} /> : null}
-      </span>
+        </section>
+        <LastRuns id={id} />
+      </div>
     </li>
+  );
+}
+
+/** Marks the executions of a schedule; each fire sets it too. */
+const SCHEDULE = 'schedule';
+const RUNS = 5;
+
+function RunNow({ schedule }: { readonly schedule: ScheduleMessage }): ReactNode {
+  const { id, target, input, options } = schedule;
+  const attributes = { ...options.attributes, [SCHEDULE]: id };
+  const template = 'template' in target ? { id: target.template, ...versionOf(target) } : undefined;
+  return (
+    <StartButton
+      label="Run now…"
+      title={`Run ${id} now`}
+      {...('pipeline' in target ? { pipeline: target.pipeline } : {})}
+      input={input}
+      given={{ ...options, attributes, ...(template && { template }) }}
+    />
+  );
+}
+
+function versionOf({ version }: { readonly version?: number }): { readonly version?: number } {
+  return version === undefined ? {} : { version };
+}
+
+function LastRuns({ id }: { readonly id: string }): ReactNode {
+  const filter = { attribute: SCHEDULE, equals: JSON.stringify(id) };
+  const runs = useRead(requestTo('GET /v1/executions', { ...filter, limit: RUNS }));
+  const items = runs.data?.items ?? [];
+  return (
+    <section aria-label={`Last runs of ${id}`}>
+      <h3>
+        <Link to={`/executions?${new URLSearchParams(filter)}`}>Last runs</Link>
+      </h3>
+      {runs.data !== undefined && items.length === 0 ? <p className="about">Never run</p> : null}
+      <ol>
+        {items.map((run) => (
+          <li key={run.id}>
+            <Time at={run.submittedAt} /> <Status status={run.status} />{' '}
+            <ExecutionLink id={run.id} />
+          </li>
+        ))}
+      </ol>
+    </section>
   );
 }
 

@@ -1,20 +1,25 @@
 // Starts an execution: a new one, or one with the input of another, edited.
 
 import { type ReactNode, useId, useState } from 'react';
+import type { SubmitBody } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOverview } from '../api/overview.ts';
-import { useMay, useOperation } from '../api/reads.ts';
+import { useMay, useOperation, useRead } from '../api/reads.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
+import { useValueFields } from '../parts/value-fields.tsx';
 import { go } from '../router.tsx';
 
 interface StartProps {
   readonly label: string;
+  readonly title?: string;
   readonly pipeline?: string;
   readonly input?: unknown;
+  /** Submitted with what the user types. A template takes the place of the pipeline. */
+  readonly given?: Omit<SubmitBody, 'pipeline' | 'input' | 'key'>;
 }
 
-export function StartButton({ label, ...given }: StartProps): ReactNode {
+export function StartButton({ label, ...start }: StartProps): ReactNode {
   const { submit } = useMay();
   const [isOpen, setOpen] = useState(false);
   if (!submit) return null;
@@ -23,7 +28,7 @@ export function StartButton({ label, ...given }: StartProps): ReactNode {
       <button type="button" onClick={() => setOpen(true)}>
         {label}
       </button>
-      {isOpen ? <StartDialog {...given} onClose={() => setOpen(false)} /> : null}
+      {isOpen ? <StartDialog {...start} onClose={() => setOpen(false)} /> : null}
     </>
   );
 }
@@ -32,62 +37,62 @@ interface StartDialogProps extends Omit<StartProps, 'label'> {
   readonly onClose: () => void;
 }
 
-function StartDialog({ pipeline: given = '', input, onClose }: StartDialogProps): ReactNode {
+function StartDialog(props: StartDialogProps): ReactNode {
+  const { title = 'Start execution', pipeline: first = '', input, given, onClose } = props;
   const { data: overview } = useOverview();
   const known = [...new Set(overview?.pipelines.map(({ pipeline }) => pipeline))];
   const operation = useOperation<{ readonly id: string }>();
-  const [pipeline, setPipeline] = useState(given);
+  const [pipeline, setPipeline] = useState(first);
   const [key, setKey] = useState('');
-  const [text, setText] = useState(input === undefined ? '' : JSON.stringify(input, undefined, 2));
-  const [problem, setProblem] = useState<Error>();
-  const [pipelineId, keyId, inputId] = [useId(), useId(), useId()];
-  const start = (): void => {
-    try {
-      const value = text.trim() === '' ? {} : { input: JSON.parse(text) as unknown };
-      setProblem(undefined);
-      const named = key.trim() === '' ? {} : { key: key.trim() };
-      operation.mutate(requestTo('POST /v1/executions', { pipeline, ...value, ...named }), {
-        onSuccess: ({ id }) => go(`/executions/${id}`),
-      });
-    } catch (error) {
-      setProblem(error instanceof Error ? error : new Error(String(error)));
-    }
+  const value = useValueFields({
+    ...{ label: 'Input', isOptional: true, initial: input, rows: 8, hasJson: true },
+    schema: useInputSchema(pipeline, known.includes(pipeline) || pipeline === first),
+  });
+  const [pipelineId, keyId] = [useId(), useId()];
+  const start = (typed: unknown): void => {
+    const body = {
+      ...given,
+      ...(given?.template === undefined ? { pipeline } : {}),
+      ...(typed === undefined ? {} : { input: typed }),
+      ...(key.trim() === '' ? {} : { key: key.trim() }),
+    };
+    operation.mutate(requestTo('POST /v1/executions', body), {
+      onSuccess: ({ id }) => go(`/executions/${id}`),
+    });
   };
   return (
-    <Dialog title="Start execution" onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          start();
+          value.send(start);
         }}
       >
-        <label htmlFor={pipelineId}>Pipeline</label>
-        <input
-          id={pipelineId}
-          required
-          list={`${pipelineId}-known`}
-          value={pipeline}
-          onChange={(event) => setPipeline(event.target.value)}
-        />
-        <datalist id={`${pipelineId}-known`}>
-          {known.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-        <label htmlFor={inputId}>
-          Input <span className="about">(JSON, optional)</span>
-        </label>
-        <textarea
-          id={inputId}
-          rows={8}
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
+        {given?.template === undefined ? (
+          <>
+            <label htmlFor={pipelineId}>Pipeline</label>
+            <input
+              id={pipelineId}
+              required
+              list={`${pipelineId}-known`}
+              value={pipeline}
+              onChange={(event) => setPipeline(event.target.value)}
+            />
+            <datalist id={`${pipelineId}-known`}>
+              {known.map((name) => (
+                <option key={name} value={name} />
+              ))}
+            </datalist>
+          </>
+        ) : (
+          <p>Template {given.template.id}</p>
+        )}
+        {value.fields}
         <label htmlFor={keyId}>
           Idempotency key <span className="about">(optional)</span>
         </label>
         <input id={keyId} value={key} onChange={(event) => setKey(event.target.value)} />
-        <ProblemNote error={problem ?? operation.error} />
+        <ProblemNote error={value.problem ?? operation.error} />
         <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
             Cancel
@@ -99,4 +104,12 @@ function StartDialog({ pipeline: given = '', input, onClose }: StartDialogProps)
       </form>
     </Dialog>
   );
+}
+
+/** The schema of the active release, which most new executions are pinned to. */
+function useInputSchema(pipeline: string, isKnown: boolean): unknown {
+  const { data } = useRead(requestTo('GET /v1/pipelines/:pipeline/releases', { pipeline }), {
+    isEnabled: isKnown && pipeline !== '',
+  });
+  return data?.items.find(({ state }) => state === 'active')?.input;
 }

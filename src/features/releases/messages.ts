@@ -157,6 +157,9 @@ const release = closed(
     artifact: Type.String({ description: 'The build.' }),
     digest,
     contractVersion: Type.String({ description: 'Digest of its contract.' }),
+    input: Type.Optional(
+      Type.Unknown({ description: 'JSON Schema of its input, if its contract has one.' }),
+    ),
     createdAt: documented(instant, 'When it was registered.'),
     createdBy: Type.String({ description: 'The actor that registered it.' }),
     preflight: Type.Optional(
@@ -178,6 +181,7 @@ const release = closed(
         artifact: 'shop/orders',
         digest: 'sha256:7d41c2',
         contractVersion: '9f86d081884c7d65',
+        input: { type: 'object', properties: { item: { type: 'string' } } },
         createdAt: '2026-11-17T09:00:00.000Z',
         createdBy: 'ci (a2b3c4d5e6f7a2b3)',
         preflight: { at: '2026-11-17T09:05:00.000Z', ...FOUND_EXAMPLE },

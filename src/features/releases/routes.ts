@@ -17,6 +17,7 @@ import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { keyOf, madeReply } from '../repair/routes.ts';
 import type { RolloutOptions } from './api.ts';
+import type { Contract } from './contract-model.ts';
 import {
   type ActivationMessage,
   type ReleaseMessage,
@@ -32,6 +33,10 @@ import {
   type RepinRefusal,
 } from './model.ts';
 import type { Announced, RolloutChanged } from './port.ts';
+
+function inputOf({ input }: Contract): Pick<ReleaseMessage, 'input'> {
+  return input === true || 'opaque' in input ? {} : { input };
+}
 
 export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
   async registerRelease({ holdfast }, { params, body, caller }) {
@@ -52,10 +57,11 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
   async listReleases({ holdfast }, { params, caller }) {
     const { project } = caller;
     const found = await holdfast.releases.list(params.pipeline, { project });
-    const items = found.map(({ contract: _, project: __, ...rest }): ReleaseMessage => {
+    const items = found.map(({ contract, project: _, ...rest }): ReleaseMessage => {
       const { createdAt, retiredAt, preflight, ...plain } = rest;
       return {
         ...plain,
+        ...inputOf(contract),
         createdAt: formatInstant(createdAt),
         ...(preflight && { preflight: preflightMessage(preflight) }),
         ...(retiredAt === undefined ? {} : { retiredAt: formatInstant(retiredAt) }),

@@ -21,13 +21,18 @@ const WAIT_MS = 15_000;
 
 /** "Good" in the browser's own measure, which leaves out changes that a person causes. */
 const SHIFT_MAX = 0.1;
-const SHIFTS = `new Promise((resolve) => {
-  new PerformanceObserver((list) => {
-    const counted = list.getEntries().filter((each) => !each.hadRecentInput);
-    resolve(counted.reduce((sum, each) => sum + each.value, 0));
-  }).observe({ type: 'layout-shift', buffered: true });
-  requestAnimationFrame(() => requestAnimationFrame(() => resolve(0)));
-})`;
+const SHIFTS = `(() => {
+  const observer = new PerformanceObserver(() => undefined);
+  observer.observe({ type: 'layout-shift', buffered: true });
+  const entries = observer.takeRecords().filter((each) => !each.hadRecentInput);
+  observer.disconnect();
+  const named = ({ node, previousRect, currentRect }) =>
+    [node?.nodeName, node?.className, previousRect.y, '->', currentRect.y].join(' ');
+  return {
+    moved: entries.reduce((sum, each) => sum + each.value, 0),
+    parts: entries.flatMap(({ value, sources }) => [value, ...sources.map(named)]),
+  };
+})()`;
 
 const WIDTH = `new Promise((resolve) => {
   const measure = () => resolve(document.documentElement.scrollWidth);
@@ -136,8 +141,8 @@ export class ConsoleDriver {
 
   /** Nothing moves under the reader's eyes while the page loads, by the browser's own measure. */
   async checkStill(what: string): Promise<void> {
-    const moved = await this.page.evaluate<number>(SHIFTS);
-    assert.ok(moved < SHIFT_MAX, `${what} moved by ${moved}`);
+    const { moved, parts } = await this.page.evaluate<Shifts>(SHIFTS);
+    assert.ok(moved < SHIFT_MAX, `${what} moved by ${moved}: ${parts.join(', ')}`);
   }
 
   /** These errors were expected, so they do not count. */
@@ -150,6 +155,11 @@ export class ConsoleDriver {
   checkNoErrors(): void {
     assert.deepEqual(this.#troubles, []);
   }
+}
+
+interface Shifts {
+  readonly moved: number;
+  readonly parts: readonly (string | number)[];
 }
 
 interface Found {

@@ -1,0 +1,99 @@
+// Work that a person starts from the console: by a form, from a step, or as a run of a schedule.
+
+import assert from 'node:assert/strict';
+import { HoldfastClient } from '../../../src/client/client.ts';
+import { ROLES } from '../../../src/features/access/model.ts';
+import type { BrowserCase, Scene } from './register.ts';
+
+async function clientOf({ coordinator }: Scene): Promise<HoldfastClient> {
+  return new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
+}
+
+function idIn(url: string): string {
+  return /executions\/([0-9a-f-]{36})/.exec(url)?.[1] ?? '';
+}
+
+const form: BrowserCase = {
+  name: 'an execution starts from a form of its input schema, or from JSON',
+  async run(scene) {
+    const { driver } = scene;
+    const { page } = driver;
+    const client = await clientOf(scene);
+    await driver.open('/executions', 'Executions');
+    await driver.button('Start execution…').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Pipeline').fill('parcel');
+    const fields = dialog.getByRole('group', { name: 'Input' });
+    await fields.getByLabel('to').fill('east');
+    await driver.checkAccess('the form of a pipeline');
+    await driver.shoot('start-form');
+    await fields.getByRole('button', { name: 'Edit as JSON' }).click();
+    const text = dialog.getByLabel(/^Input/);
+    assert.deepEqual(JSON.parse(await text.inputValue()), { to: 'east' });
+    await text.fill('{"to": "we');
+    await dialog.getByRole('button', { name: 'Start execution' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await text.fill('{"to": "west"}');
+    await dialog.getByRole('button', { name: 'Start execution' }).click();
+    await driver.heading('parcel').waitFor();
+    const id = idIn(page.url());
+    const { input } = await client.executions.read(id);
+    assert.deepEqual(input, { to: 'west' });
+    await client.executions.cancel(id);
+  },
+};
+
+const fromStep: BrowserCase = {
+  name: 'a step of an ended execution is re-driven, with the results before it',
+  async run(scene) {
+    const { driver, world } = scene;
+    const { page } = driver;
+    await driver.open(`/executions/${world.completed}`, 'order');
+    await page.locator('.line', { hasText: 'ship' }).click();
+    const inspector = page.getByRole('complementary', { name: 'Inspector' });
+    await inspector.getByRole('button', { name: 'Re-drive from here…' }).click();
+    await page.getByLabel(/^Reason/).fill('a lost parcel');
+    await driver.button('Re-drive from ship').click();
+    await page.waitForURL((url) => idIn(url.href) !== world.completed);
+    await page.getByText(/Completed at/).waitFor();
+    await page.getByRole('tab', { name: 'Related' }).click();
+    await page.getByText('Re-drive of').waitFor();
+    const client = await clientOf(scene);
+    const { redriveOf } = await client.executions.read(idIn(page.url()));
+    assert.equal(redriveOf, world.completed);
+  },
+};
+
+const schedule: BrowserCase = {
+  name: 'a schedule shows its next and last runs, and runs now',
+  async run(scene) {
+    const { driver } = scene;
+    const { page } = driver;
+    const client = await clientOf(scene);
+    await client.schedules.put('stock-take', {
+      ...{ cron: '0 4 * * *', pipeline: 'order', input: { item: 'compass' } },
+      options: { tags: ['by-schedule'] },
+    });
+    await driver.open('/schedules', 'Schedules');
+    const card = page.getByRole('listitem').filter({ hasText: 'stock-take' }).first();
+    const next = card.getByRole('region', { name: 'Next runs of stock-take' });
+    await next.getByRole('listitem').nth(4).waitFor();
+    const last = card.getByRole('region', { name: 'Last runs of stock-take' });
+    await last.getByText('Never run').waitFor();
+    await card.getByRole('button', { name: 'Run now…' }).click();
+    await page.getByRole('heading', { name: 'Run stock-take now' }).waitFor();
+    await driver.button('Start execution').click();
+    await driver.heading('order').waitFor();
+    await page.getByText(/Completed at/).waitFor();
+    const { tags, input } = await client.executions.read(idIn(page.url()));
+    assert.deepEqual([tags, input], [['by-schedule'], { item: 'compass' }]);
+    await driver.open('/schedules', 'Schedules');
+    await last.getByText('Completed').waitFor();
+    await last.getByRole('link', { name: 'Last runs' }).click();
+    await driver.heading('Executions').waitFor();
+    await page.getByText('1 execution ·').waitFor();
+    await client.schedules.remove('stock-take');
+  },
+};
+
+export const START_CASES: readonly BrowserCase[] = [form, fromStep, schedule];
