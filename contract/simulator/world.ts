@@ -1,6 +1,7 @@
 // One run: the processes, the store between them, and everything that was seen. Workloads task in it,
 // faults disturb it, and checkers judge it.
 
+import { epochOf, type Fence } from '../../src/lease/fence.ts';
 import { DEFAULT_POLICY, type LeasePolicy } from '../../src/lease/policy.ts';
 import type { Coordinator } from '../../src/protocol/rest/route.ts';
 import { STATUS_CODES } from '../../src/store/execution-rows.ts';
@@ -193,11 +194,16 @@ export class World implements StoreServer {
     this.isContinuous = false;
     this.restores += 1;
     for (const actor of this.actors.values()) actor.crash(RESTORE_MS);
+    const [last] = this.disk.rows<{ fence: Fence }>('select fence from meta');
     this.disk.restore(this.#backup);
     for (const checker of this.checkers) checker.restored?.();
-    this.run(this.host, () =>
-      this.reader.raiseEpoch({ actor: 'operator', reason: 'restored from a backup' }),
-    );
+    this.run(this.host, () => this.#raiseEpoch(last === undefined ? 0 : epochOf(last.fence)));
+  }
+
+  /** The backup may be older than another restore, so one raise may not be enough. */
+  async #raiseEpoch(above: number): Promise<void> {
+    const request = { actor: 'operator', reason: 'restored from a backup' };
+    while ((await this.reader.raiseEpoch(request)).epoch <= above);
   }
 
   /** Counts that a fault met the state of its surroundings. */

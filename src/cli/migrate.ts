@@ -9,9 +9,11 @@ import { Fault } from '../support/fault.ts';
 import {
   type CommandSpec,
   type ExitCode,
+  integerText,
   refuseWords,
   requiredText,
   type Typed,
+  UsageProblem,
 } from './command.ts';
 import { configFlags, configuredBy } from './configuration.ts';
 import { print, printLine } from './screen.ts';
@@ -66,12 +68,20 @@ function outcomeText({ store, from, to, missing, isCheck }: MigrationOutcome): s
     : `${store} was migrated from version ${from} to ${to}: ${what}.`;
 }
 
-// `holdfast raise-epoch`: after a restore, raises fences above all that were ever issued.
+// `holdfast raise-epoch`: after a restore, raises fences above all that were ever issued. A store
+// does not know the epochs of another restore of the same backup, so `--above` names the last one.
+
+/** More would use up the epochs, and a number that is so far away is a typing error. */
+const RAISES_MAX = 100;
 
 export const raiseEpochCommand: CommandSpec = {
-  usage: 'holdfast raise-epoch --store ./holdfast.db --reason "…" [--json]',
+  usage: 'holdfast raise-epoch --store ./holdfast.db --reason "…" [--above <epoch>] [--json]',
   flags: {
     ...STORE_FLAGS,
+    above: {
+      value: 'epoch',
+      help: 'Raise until the epoch is above this one, the last before the restore (default: raise once)',
+    },
     reason: { value: 'text', help: "Reason, kept in the store's events", required: true },
   },
   execute: raiseEpoch,
@@ -80,6 +90,7 @@ export const raiseEpochCommand: CommandSpec = {
 async function raiseEpoch(typed: Typed): Promise<ExitCode> {
   const { config, actor } = await storeTyped(raiseEpochCommand, typed);
   const reason = requiredText(raiseEpochCommand, typed, 'reason');
+  const above = integerText('above', typed.text('above')) ?? 0;
   const { exists } = await inspectStore(config.store, config.postgres);
   if (!exists)
     throw new Fault(
@@ -88,10 +99,16 @@ async function raiseEpoch(typed: Typed): Promise<ExitCode> {
     );
   const store = await openStore(config.store, config.postgres);
   try {
-    const { epoch } = await store.raiseEpoch({ actor, reason });
+    let { epoch } = await store.raiseEpoch({ actor, reason });
+    if (above - epoch > RAISES_MAX) {
+      throw new UsageProblem(
+        `--above ${above} is far above epoch ${epoch}. The epoch was raised once. Check the number with holdfast doctor.`,
+      );
+    }
+    while (epoch <= above) ({ epoch } = await store.raiseEpoch({ actor, reason }));
     const place = String(hidden('store', config.store));
     if (typed.isSet('json')) printLine({ epoch, store: place });
-    else print(`${place} is in epoch ${epoch}. Every new fence is above all earlier ones.`);
+    else print(`${place} is in epoch ${epoch}. Every new fence is above all that it knows.`);
     return 0;
   } finally {
     await store.close();

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -57,9 +57,23 @@ test('raise-epoch needs an existing store and a reason, and prints the epoch', (
     const { epoch } = first as { readonly epoch: number };
     assert.equal(second.code, 0, second.problems);
     assert.match(second.out, new RegExp(`is in epoch ${epoch + 1}\\.`));
+    const far = await holdfast([...words, '--above', '900'], { cwd });
+    assert.equal(far.code, 2);
+    assert.match(far.problems, /--above 900 is far above epoch \d+\. The epoch was raised once/);
     const doctor = await doctorHere([], { cwd });
-    const raised = `epoch +${epoch + 1}, raised at 20\\S+ by \\S+: restored`;
+    const raised = `epoch +${epoch + 2}, raised at 20\\S+ by \\S+: restored`;
     assert.match(doctor.out, new RegExp(raised));
+  }));
+
+test('T-3: raise-epoch --above raises a backup that is restored twice above the first restore', () =>
+  inFolder(async (cwd) => {
+    await holdfast(['migrate'], { cwd });
+    await copyFile(join(cwd, 'holdfast.db'), join(cwd, 'backup.db'));
+    const words = ['raise-epoch', '--store', 'holdfast.db', '--reason', 'restored', '--json'];
+    const first = JSON.parse((await holdfast(words, { cwd })).out) as { readonly epoch: number };
+    await copyFile(join(cwd, 'backup.db'), join(cwd, 'holdfast.db'));
+    const second = await holdfast([...words, '--above', String(first.epoch)], { cwd });
+    assert.equal(JSON.parse(second.out).epoch, first.epoch + 1, second.problems);
   }));
 
 test('migrate and doctor leave a file of a newer version, or of another program, as it is', () =>
