@@ -109,6 +109,7 @@ export class StoreLink {
   /** Something may be ready or free. */
   wake(key?: LeaseKey): void {
     const { scheduler, wakeupsLost } = this.#server;
+    if ((key === undefined ? this.#wakeups : this.#hints).size === 0) return;
     if (this.#random.next() < wakeupsLost) return;
     scheduler.after(this.#delayMs(), this.process, () => {
       if (key === undefined) for (const listener of this.#wakeups) listener();

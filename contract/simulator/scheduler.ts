@@ -46,10 +46,10 @@ export class Scheduler {
     };
   }
 
-  /** Runs events until the time has come, or `isDone` after an event. */
-  async runUntil(endMs: number, isDone: () => boolean = () => false): Promise<void> {
+  /** Runs events until the time has come. */
+  async runUntil(endMs: number): Promise<void> {
     await settle();
-    while (!isDone()) {
+    for (;;) {
       const event = this.#heap[0];
       if (event === undefined || event.atMs > endMs) break;
       this.#pop();
@@ -61,7 +61,7 @@ export class Scheduler {
         this.#afterEach();
       }
     }
-    if (!isDone()) this.nowMs = Math.max(this.nowMs, endMs);
+    this.nowMs = Math.max(this.nowMs, endMs);
   }
 
   #push(event: ScheduledEvent): void {

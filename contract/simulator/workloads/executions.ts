@@ -66,7 +66,12 @@ export const executions: Workload = {
     world.checkers.push(executionRules(world, ledger, submissions));
     addWorkers(world, ledger);
     const client = world.actor('client', async (life) => holdfastAt(life));
-    world.whenCalm(() => answerAll(world, client, submissions));
+    let rounds = 0;
+    world.whenCalm(async () => {
+      rounds += 1;
+      if (rounds === 1) await readAll(world, client, submissions);
+      await answerAll(world, client, submissions);
+    });
     return ({ details }) =>
       perform(world, client, { action: details as unknown as Command, submissions });
   },
@@ -215,6 +220,23 @@ async function command(
   await commands[action]();
 }
 
+/** Clients look at what became of their executions. */
+async function readAll(
+  world: World,
+  { inside: holdfast }: Actor<Holdfast>,
+  submissions: Submissions,
+): Promise<void> {
+  for (const { id } of submissions.known.values()) {
+    world.operations += 1;
+    await holdfast?.read(id);
+  }
+  // A run in which processes were dead for long has had few operations.
+  while (world.operations < OPERATIONS_MIN) {
+    world.operations += 1;
+    await holdfast?.list({ limit: 5 });
+  }
+}
+
 /** After the faults: every paused execution is resumed, every question answered, every letter sent. */
 async function answerAll(
   world: World,
@@ -223,15 +245,6 @@ async function answerAll(
 ): Promise<void> {
   const { inside: holdfast } = client;
   if (holdfast === undefined) return;
-  for (const { id } of submissions.known.values()) {
-    world.operations += 1;
-    await holdfast.read(id);
-  }
-  // A run in which processes were dead for long has had few operations.
-  while (world.operations < OPERATIONS_MIN) {
-    world.operations += 1;
-    await holdfast.list({ limit: 5 });
-  }
   const { items } = await holdfast.list({ status: ['queued', 'waiting', 'running'], limit: 1_000 });
   for (const { id, pipeline, holds } of items) {
     if (holds.includes('paused')) await holdfast.resume(id);
