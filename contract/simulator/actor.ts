@@ -88,6 +88,7 @@ export class Actor<Inside> {
     if (life === undefined) return;
     this.#world.note(`${life.process.name} crashes.`);
     life.process.crash();
+    this.#world.disturb(restartAfterMs);
     this.#world.links.delete(life.link);
     this.#world.scheduler.after(restartAfterMs, undefined, () => this.revive());
   }

@@ -115,6 +115,7 @@ export const FAULT_KINDS: readonly string[] = [
 
 export function injectFault(world: World, fault: PlannedFault): void {
   const { kind, lot, forMs, details } = fault;
+  world.disturb(forMs);
   const more = Object.keys(details).length === 0 ? '' : ` ${JSON.stringify(details)}`;
   const ofStore = OF_THE_STORE[kind];
   if (ofStore !== undefined) {

@@ -5,6 +5,7 @@ import { SimulatedDisk } from './disk.ts';
 import type { Plan, Workload } from './plan.ts';
 import { planOf, runPlan, type SimulationResult } from './run.ts';
 import { executions } from './workloads/executions.ts';
+import { forger } from './workloads/forger.ts';
 import { hostile } from './workloads/hostile.ts';
 import { leases } from './workloads/leases.ts';
 import { schedules } from './workloads/schedules.ts';
@@ -22,7 +23,7 @@ export interface SimulateOptions {
 export type Watch = (world: World) => Checker;
 
 /** All on one store. */
-const WORKLOADS: readonly Workload[] = [leases, executions, hostile, schedules];
+const WORKLOADS: readonly Workload[] = [leases, executions, hostile, schedules, forger];
 
 /**
  * Returns the plan that `simulate` makes from a seed.

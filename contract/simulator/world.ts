@@ -42,6 +42,9 @@ export interface Checker {
 /** Operations and faults begin within this time. */
 export const ACTIVE_MS = 8_000;
 
+/** Much more than a holder of these workloads saves. */
+export const CHECKPOINT_BYTES_MAX = 1_000;
+
 const RESTORE_MS = 200;
 
 /** A clock may be this much faster or slower than another: the drift that holders allow for. */
@@ -67,6 +70,10 @@ export class World implements StoreServer {
   readonly coverage: Map<string, number> = new Map();
   /** Until when the promises that need a store with one continuous clock do not hold. */
   isContinuous = true;
+  /** The store's clock was never set, so its sessions end in time. */
+  isSteady = true;
+  /** The end of the last fault so far. */
+  disturbedUntilMs = 0;
   /** How often a backup took the place of the store. */
   restores = 0;
   #backup: DiskImage | undefined;
@@ -92,6 +99,7 @@ export class World implements StoreServer {
       flapUnitMs: pick(random, [0, 500]),
       breakerWindowMs: 2_000,
       breakerHoldMs: 1_000,
+      checkpointBytesMax: CHECKPOINT_BYTES_MAX,
     };
   }
 
@@ -176,8 +184,13 @@ export class World implements StoreServer {
     this.scheduler.after(ms, undefined, run);
   }
 
+  disturb(forMs: number): void {
+    this.disturbedUntilMs = Math.max(this.disturbedUntilMs, this.nowMs + forMs);
+  }
+
   /** P2 and P4 need a store whose clock runs evenly. */
   stepStoreClock(ms: number): void {
+    this.isSteady = false;
     if (ms > 0) this.isContinuous = false;
     this.host.stepWall(ms);
   }
@@ -192,6 +205,7 @@ export class World implements StoreServer {
     if (this.#backup === undefined) return;
     this.note('The backup takes the place of the store.');
     this.isContinuous = false;
+    this.isSteady = false;
     this.restores += 1;
     for (const actor of this.actors.values()) actor.crash(RESTORE_MS);
     const [last] = this.disk.rows<{ fence: Fence }>('select fence from meta');

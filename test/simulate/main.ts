@@ -39,7 +39,7 @@ const count = Number(values.seeds);
 if (values.planted) {
   const verdicts: PlantedVerdict[] = [];
   await huntPlanted({
-    ...{ first, seedsMax: count, only: values.only },
+    ...{ first, seedsMax: count, only: values.only, processes: Number(values.processes) },
     onVerdict(verdict) {
       verdicts.push(verdict);
       const { bug, foundAt, seeds, by } = verdict;

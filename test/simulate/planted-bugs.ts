@@ -114,6 +114,20 @@ const BY_HAND: readonly PlantedBug[] = [
     before: 'gated: keyed.rate !== undefined, hasSlot: true',
     after: 'gated: false, hasSlot: true',
   },
+  {
+    id: 'a recorded cancel at the head of history is not delivered',
+    rules: 'X-17, P5',
+    file: 'src/engine/run/settling.ts',
+    before: 'if (this.isReplaying) this.comeToRest();',
+    after: '',
+  },
+  {
+    id: 'sessions that a claim finds overdue are not swept',
+    rules: 'P4',
+    file: 'src/engine/worker/duties.ts',
+    before: 'if (!isOverdue || (this.#underWay === undefined && this.dueInMs > 0)) return false;',
+    after: 'return false;',
+  },
 ];
 
 /** Every guard of SQLite's statements for leases and executions, left out. */

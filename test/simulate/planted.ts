@@ -17,6 +17,7 @@ export async function huntPlanted(options: {
   readonly first: number;
   readonly seedsMax: number;
   readonly only: string;
+  readonly processes: number;
   readonly onVerdict: (verdict: PlantedVerdict) => void;
 }): Promise<void> {
   for (const bug of PLANTED_BUGS.filter(({ id }) => id.includes(options.only))) {
@@ -26,13 +27,17 @@ export async function huntPlanted(options: {
 
 async function hunt(
   bug: PlantedBug,
-  { first, seedsMax }: { readonly first: number; readonly seedsMax: number },
+  {
+    first,
+    seedsMax,
+    processes,
+  }: { readonly first: number; readonly seedsMax: number; readonly processes: number },
 ): Promise<PlantedVerdict> {
   let seeds = 0;
   let foundAt: number | undefined;
   let by: string | undefined;
   await runSeeds({
-    ...{ first, count: seedsMax, ...withBug(bug.id) },
+    ...{ first, count: seedsMax, processes, ...withBug(bug.id) },
     onReport({ violations }) {
       seeds += 1;
       if (foundAt !== undefined || violations.length === 0) return foundAt !== undefined;

@@ -56,6 +56,9 @@ const OWNER_VERBS: Readonly<Record<string, string>> = {
   'executions.giveBack': 'given-back',
 };
 
+/** The time that P4 allows beyond the ttl. The fair chance and the breaker may add theirs. */
+const TAKEOVER_MS = 2_000;
+
 class ExecutionRules implements Checker {
   readonly name = 'executions';
   readonly #world: World;
@@ -65,6 +68,8 @@ class ExecutionRules implements Checker {
   /** Results of steps that the store has acknowledged, with their fences (P3). */
   #recorded: Map<string, number> = new Map();
   #starts: Map<string, number[]> = new Map();
+  /** The last heartbeat of each session. */
+  readonly #beats: Map<string, number> = new Map();
   #backup: State | undefined;
 
   constructor(world: World, ledger: Ledger, submissions: Submissions) {
@@ -83,6 +88,9 @@ class ExecutionRules implements Checker {
     }
     if (verb in OWNER_VERBS && result?.kind === OWNER_VERBS[verb]) {
       this.#written(verb, request as OwnerWrite & { status?: string });
+    }
+    if (result?.kind === 'alive' || result?.kind === 'opened') {
+      this.#beats.set((request as { readonly id: string }).id, this.#world.nowMs);
     }
     if (verb === 'executions.cancel' && result?.kind === 'done') this.#cancelled(request);
   }
@@ -138,8 +146,22 @@ class ExecutionRules implements Checker {
     if (known.isRunning && !this.#hasEnded(known.session)) {
       this.#violate('X-7', id, `it was claimed although session ${known.session} had not ended`);
     }
+    if (known.isRunning) this.#tookOver(known, execution);
     this.#gated(id, known, { execution, claimedAt });
     Object.assign(known, { fence, session, isRunning: true, seq: Math.max(seq, known.seq) });
+  }
+
+  /** The work of a dead owner has a new one in time, counted from its last heartbeat (P4). */
+  #tookOver(known: Known, { id, claimsWithoutProgress }: Claimed['execution']): void {
+    const world = this.#world;
+    const beatMs = this.#beats.get(known.session);
+    // A suspect waits for its trial (X-54).
+    if (beatMs === undefined || !world.isSteady || claimsWithoutProgress > 1) return;
+    const lateMs = world.nowMs - Math.max(beatMs, world.disturbedUntilMs) - world.pace.ttlMs;
+    const { recoveryGraceMs, breakerHoldMs } = world.policy;
+    if (lateMs > TAKEOVER_MS + recoveryGraceMs + breakerHoldMs) {
+      this.#violate('P4', id, `its new owner came ${Math.round(lateMs)} ms after the ttl`);
+    }
   }
 
   /** Concurrency and rate keys, at the first claim of an execution. */

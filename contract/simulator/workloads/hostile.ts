@@ -95,7 +95,7 @@ function attackOnce(world: World, actor: Actor<SimulatedNetwork>, name: string):
   });
 }
 
-function isRefusal(reply: object): boolean {
+export function isRefusal(reply: object): boolean {
   const { kind, results = [] } = reply as { kind?: string; results?: readonly object[] };
   return (
     kind === 'refused' ||
