@@ -53,6 +53,27 @@ export const auditedCases: readonly AccessCase[] = [
   },
   {
     upholds: 'J-1, J-7',
+    needs: 'two-clients',
+    name: 'when a project is changed several times at once, each record begins where another one ended',
+    async run({ store, another }) {
+      const stores = [store, await another()];
+      const put = ({ access }: CoordinatorStore, title: string) =>
+        access.putProject({
+          ...{ name: OTHER_PROJECT, settings: { title }, audit: stamp('put-project') },
+        });
+      await put(store, 'first');
+      for (let round = 0; round < 6; round += 1) {
+        const nths = [1, 2, 3, 4, 5, 6];
+        await Promise.all(nths.map((nth) => put(stores[nth % 2] ?? store, `${round} ${nth}`)));
+      }
+      const titles = (await recordsOf(store, OTHER_PROJECT)).map(
+        ({ before }) => (before as ProjectSettings | undefined)?.title,
+      );
+      assert.deepEqual([titles.length, new Set(titles).size], [37, 37]);
+    },
+  },
+  {
+    upholds: 'J-1, J-7',
     name: 'a created key is recorded in its project; a key for all projects, in the default project',
     async run({ store }) {
       const audit = stamp('create-key', { rotates: 'old' });

@@ -199,6 +199,27 @@ export const overviewCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-92',
+    needs: 'two-clients',
+    name: 'processes that roll up at once count each execution once',
+    async run({ store, advance, now, another }) {
+      const ann = await worker(store, 'ann', { ttlMs: 86_400_000 });
+      const stores = [store, await another()];
+      for (let round = 0; round < 8; round += 1) {
+        await ended(store, ann, { status: 'completed' });
+        await advance(10_000);
+        const nths = [1, 2, 3, 4, 5, 6];
+        await Promise.all(nths.map((nth) => (stores[nth % 2] ?? store).executions.rollUp()));
+      }
+      await rollUpAll(store);
+      const { byPipeline } = await endedIn(store, now());
+      assert.deepEqual(
+        byPipeline.map(({ count }) => count),
+        [8],
+      );
+    },
+  },
+  {
+    upholds: 'X-92',
     name: 'rollups are deleted when they are older than their length is kept',
     async run({ store, advance, now }) {
       const ann = await worker(store, 'ann', { ttlMs: 86_400_000 });
