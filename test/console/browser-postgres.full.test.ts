@@ -3,6 +3,7 @@ import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { AUDIT_CASES } from './browser/audit-operations.ts';
 import { INBOX_CASES } from './browser/inbox-operations.ts';
+import { INCIDENT_CASES } from './browser/incidents.ts';
 import { OPERATION_CASES } from './browser/operations.ts';
 import { PAGE_CASES } from './browser/pages.ts';
 import { registerBrowser } from './browser/register.ts';
@@ -19,6 +20,7 @@ registerBrowser(
     ...AUDIT_CASES,
     ...INBOX_CASES,
     ...START_CASES,
+    ...INCIDENT_CASES,
     ...OPERATION_CASES,
   ],
   async () => {

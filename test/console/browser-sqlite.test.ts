@@ -1,6 +1,7 @@
 import { sample } from '../services/tier.ts';
 import { AUDIT_CASES } from './browser/audit-operations.ts';
 import { INBOX_CASES } from './browser/inbox-operations.ts';
+import { INCIDENT_CASES } from './browser/incidents.ts';
 import { OPERATION_CASES } from './browser/operations.ts';
 import { PAGE_CASES } from './browser/pages.ts';
 import { registerBrowser } from './browser/register.ts';
@@ -16,6 +17,7 @@ registerBrowser(
     ...AUDIT_CASES,
     ...INBOX_CASES,
     ...START_CASES,
+    ...INCIDENT_CASES,
     ...operations,
   ],
   async () => undefined,

@@ -327,11 +327,19 @@ test('dead letters of one loop are one cause; other steps stay apart', () => {
   );
 });
 
-test('attention lists pipelines without workers, dead letters, workers and overdue requests', () => {
+test('attention lists pipelines without workers, failing releases, dead letters, workers and requests', () => {
   const none = { count: 0, capped: false };
   const ready = { count: 3, capped: false };
   const figures = { statuses: {}, ready, oldestReadyAt: at(0) };
-  const concerns = concernsOf({
+  const ends = { completed: 1, cancelled: 0, quarantined: 0, compensated: 0 };
+  const trends = {
+    pipelines: [
+      { pipeline: 'order', release: 'v2', ended: { ...ends, failed: 3 } },
+      { pipeline: 'mail', ended: { ...ends, failed: 2 } },
+      { pipeline: 'report', ended: { ...ends, completed: 90, failed: 9 } },
+    ],
+  };
+  const overview = {
     at: at(30_000),
     pipelines: [
       { pipeline: 'served', workers: 2, ...figures },
@@ -341,11 +349,19 @@ test('attention lists pipelines without workers, dead letters, workers and overd
     deadLetters: { count: 10_000, capped: true, causes: [] },
     questions: { open: { count: 4, capped: false }, overdue: { count: 1, capped: false } },
     workers: { ready: 1, draining: 0, stuck: 1, refused: 0, running: 0, room: 1 },
-  });
+  };
+  const concerns = concernsOf(overview, trends);
+  assert.equal(concerns.find(({ key }) => key === 'failing/order/v2')?.verb, 'Roll back');
+  const calm = { ...overview.questions, overdue: none };
+  assert.equal(
+    concernsOf({ ...overview, questions: calm }).at(-1)?.title,
+    '4 requests without an answer',
+  );
   assert.deepEqual(
     concerns.map(({ severity, title }) => [severity, title]),
     [
       ['bad', 'No worker serves alone'],
+      ['bad', 'order is failing in release v2'],
       ['bad', '10,000+ dead letters, 0 causes'],
       ['bad', '1 worker stuck'],
       ['warn', '1 request overdue'],

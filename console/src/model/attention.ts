@@ -1,7 +1,7 @@
 // Lists the problems that need a person now, the worst first. Pure.
 
-import type { OverviewMessage } from '../../../src/features/overview/messages.ts';
-import { durationText, plural } from './words.ts';
+import type { OverviewMessage, TrendsMessage } from '../../../src/features/overview/messages.ts';
+import { countText, durationText, plural } from './words.ts';
 
 export interface Concern {
   readonly key: string;
@@ -34,7 +34,10 @@ export function sumOf(counts: readonly (Counted | undefined)[]): Counted {
   };
 }
 
-export function concernsOf(overview: OverviewMessage): readonly Concern[] {
+export function concernsOf(
+  overview: OverviewMessage,
+  trends?: Pick<TrendsMessage, 'pipelines'>,
+): readonly Concern[] {
   const { storeProblem, deadLetters, questions, workers } = overview;
   const nowMs = Date.parse(overview.at);
   return [
@@ -47,6 +50,7 @@ export function concernsOf(overview: OverviewMessage): readonly Concern[] {
           },
         ]),
     ...overview.pipelines.flatMap((figures) => readyConcern(figures, nowMs)),
+    ...(trends?.pipelines ?? []).flatMap(failingConcern),
     ...letterConcern(deadLetters),
     ...(workers.stuck === 0
       ? []
@@ -66,15 +70,7 @@ export function concernsOf(overview: OverviewMessage): readonly Concern[] {
             detail: 'Such a worker gets no pinned executions.',
           },
         ]),
-    ...(questions.overdue.count === 0
-      ? []
-      : [
-          {
-            ...({ key: 'overdue', severity: 'warn', to: '/inbox', verb: 'Answer' } as const),
-            title: `${cappedText(questions.overdue, 'request')} overdue`,
-            detail: `${cappedText(questions.open, 'open request')} in all`,
-          },
-        ]),
+    ...questionConcern(questions),
   ];
 }
 
@@ -96,6 +92,55 @@ function readyConcern(
       detail: `${cappedText(ready, 'execution')} ready for ${durationText(Math.max(0, waitedMs))}${isServed ? ` · ${plural(workers, 'worker')}` : ''}`,
       to: `/executions?status=queued&pipeline=${encodeURIComponent(pipeline)}`,
       verb: 'View',
+    },
+  ];
+}
+
+/** Fewer failures, or a smaller part of them, need no person yet. */
+const FAILURES_MIN = 3;
+const FAILING_PART = 0.2;
+
+/** A release that fails is most often a bad deploy, so its concern leads to the rollout. */
+function failingConcern({
+  pipeline,
+  release,
+  ended,
+}: TrendsMessage['pipelines'][number]): readonly Concern[] {
+  const bad = ended.failed + ended.quarantined;
+  const all = bad + ended.completed + ended.cancelled + ended.compensated;
+  if (bad < FAILURES_MIN || bad < all * FAILING_PART) return [];
+  const path = encodeURIComponent(pipeline);
+  const detail = `${countText(bad)} of ${plural(all, 'execution')} failed in the chosen range`;
+  return release === undefined
+    ? [
+        {
+          ...{ key: `failing/${pipeline}`, severity: 'bad', title: `${pipeline} is failing` },
+          ...{ detail, to: `/executions?pipeline=${path}&status=failed&status=quarantined` },
+          verb: 'View',
+        },
+      ]
+    : [
+        {
+          ...{ key: `failing/${pipeline}/${release}`, severity: 'bad' },
+          title: `${pipeline} is failing in release ${release}`,
+          ...{ detail, to: `/releases/${path}?release=${encodeURIComponent(release)}` },
+          verb: 'Roll back',
+        },
+      ];
+}
+
+function questionConcern({ open, overdue }: OverviewMessage['questions']): readonly Concern[] {
+  if (open.count === 0) return [];
+  const isOverdue = overdue.count > 0;
+  return [
+    {
+      ...{ key: 'questions', severity: 'warn', to: '/inbox', verb: 'Answer' },
+      title: isOverdue
+        ? `${cappedText(overdue, 'request')} overdue`
+        : `${cappedText(open, 'request')} without an answer`,
+      detail: isOverdue
+        ? `${cappedText(open, 'open request')} in all`
+        : 'Their executions wait until a person answers.',
     },
   ];
 }

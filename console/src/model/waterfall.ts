@@ -334,3 +334,25 @@ export function rangeOf({ spans }: Row): { readonly fromMs: number; readonly toM
     toMs: spans.at(-1)?.toMs ?? Number.POSITIVE_INFINITY,
   };
 }
+
+/** How long an ended execution was run, queued, under a lost lease, and waiting; parts of 0 ms are left out. */
+export function splitOf({
+  owner,
+  fromMs,
+  toMs,
+}: Waterfall): readonly (readonly [string, number])[] {
+  const sumOf = (spent: Spent): number =>
+    owner.spans
+      .filter((span) => span.spent === spent)
+      .reduce((sum, span) => sum + (span.toMs ?? toMs) - span.fromMs, 0);
+  const [run, queue, lost] = [sumOf('owned'), sumOf('queued'), sumOf('lost')];
+  const parts = [
+    ...([
+      ['run', run],
+      ['queue', queue],
+      ['lost lease', lost],
+    ] as const),
+    ['wait', toMs - fromMs - run - queue - lost] as const,
+  ];
+  return parts.filter(([, ms]) => ms >= 1);
+}

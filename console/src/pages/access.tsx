@@ -66,21 +66,42 @@ function NotHere(): ReactNode {
 const PROJECTS: readonly Column<ProjectMessage>[] = [
   { title: 'Project', width: 'minmax(10rem, 1fr)', cell: ({ name }) => <strong>{name}</strong> },
   { title: 'Title', width: 'minmax(10rem, 2fr)', cell: ({ title }) => title ?? '' },
-  { title: 'Created', width: '9rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    title: 'Created',
+    isWide: true,
+    width: '9rem',
+    cell: ({ createdAt }) => <Time at={createdAt} />,
+  },
 ];
 
 const KEYS: readonly Column<KeyMessage>[] = [
-  { title: 'Key', width: '9.5rem', cell: ({ id }) => <span className="mono">{id}</span> },
+  {
+    title: 'Key',
+    isWide: true,
+    width: '9.5rem',
+    cell: ({ id }) => <span className="mono">{id}</span>,
+  },
   {
     title: 'Name',
     width: 'minmax(6rem, 1.5fr)',
     cell: ({ name }) => <span title={name}>{name}</span>,
   },
   { title: 'Project', width: 'minmax(5rem, 1fr)', cell: ({ project }) => project ?? 'all' },
-  { title: 'Roles', width: 'minmax(13rem, 1fr)', cell: ({ roles }) => roles.join(', ') },
-  { title: 'Created', width: '6.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    title: 'Roles',
+    isWide: true,
+    width: 'minmax(13rem, 1fr)',
+    cell: ({ roles }) => roles.join(', '),
+  },
+  {
+    title: 'Created',
+    isWide: true,
+    width: '6.5rem',
+    cell: ({ createdAt }) => <Time at={createdAt} />,
+  },
   {
     title: 'Expires',
+    isWide: true,
     width: '6.5rem',
     cell: ({ expiresAt }) => (expiresAt === undefined ? '' : <Time at={expiresAt} />),
   },

@@ -26,6 +26,7 @@ const COLUMNS: readonly Column<ArchivedMessage>[] = [
   },
   {
     title: 'Pipeline',
+    isWide: true,
     width: 'minmax(8rem, 1fr)',
     cell: ({ pipeline }) => <span title={pipeline}>{pipeline}</span>,
   },
@@ -33,17 +34,28 @@ const COLUMNS: readonly Column<ArchivedMessage>[] = [
   { title: 'Ended', width: '7.5rem', cell: ({ endedAt }) => <Time at={endedAt} /> },
   {
     title: 'Duration',
+    isWide: true,
     width: '5.5rem',
     isNumber: true,
     cell: ({ submittedAt, endedAt }) => durationText(Date.parse(endedAt) - Date.parse(submittedAt)),
   },
-  { title: 'Archived', width: '7.5rem', cell: ({ archivedAt }) => <Time at={archivedAt} /> },
+  {
+    title: 'Archived',
+    isWide: true,
+    width: '7.5rem',
+    cell: ({ archivedAt }) => <Time at={archivedAt} />,
+  },
   {
     title: 'Key',
     width: 'minmax(7rem, 1.4fr)',
     cell: ({ key = '' }) => <span title={key}>{key}</span>,
   },
-  { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => <Tags tags={tags} /> },
+  {
+    title: 'Tags',
+    isWide: true,
+    width: 'minmax(6rem, 1fr)',
+    cell: ({ tags }) => <Tags tags={tags} />,
+  },
 ];
 
 const NAMES = ['text', 'pipeline', 'tag', 'status', 'from', 'to'] as const;

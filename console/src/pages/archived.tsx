@@ -28,7 +28,7 @@ export function ArchivedPage({ id }: { readonly id: string }): ReactNode {
           <>
             <PageHead
               title={archived.pipeline}
-              about={<Status status={archived.status} holds={['archived']} />}
+              beside={<Status status={archived.status} holds={['archived']} />}
             >
               {caller?.roles.includes('operate') === true ? <Verify id={id} /> : null}
             </PageHead>

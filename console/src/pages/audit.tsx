@@ -23,10 +23,16 @@ const COLUMNS: readonly Column<AuditMessage>[] = [
   { title: 'Target', width: 'minmax(10rem, 1.2fr)', cell: ({ target }) => <Target {...target} /> },
   {
     title: 'Reason',
+    isWide: true,
     width: 'minmax(8rem, 2fr)',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
   },
-  { title: 'Change', width: 'minmax(9rem, 2fr)', cell: (record) => <Change {...record} /> },
+  {
+    title: 'Change',
+    isWide: true,
+    width: 'minmax(9rem, 2fr)',
+    cell: (record) => <Change {...record} />,
+  },
 ];
 
 function Target({ kind, id }: AuditMessage['target']): ReactNode {

@@ -3,6 +3,7 @@
 import type { ReactNode } from 'react';
 import type { DeadLetterMessage } from '../../../src/features/repair/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
+import { useOverview } from '../api/overview.ts';
 import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
 import { type Cause, causesOf } from '../model/causes.ts';
 import { callText, countText, plural } from '../model/words.ts';
@@ -60,6 +61,10 @@ function Groups({
   readonly location: PageLocation;
 }): ReactNode {
   const { operate: mayOperate } = useMay();
+  const { data: overview } = useOverview();
+  const messageOf = ({ pipeline, code }: Cause): string | undefined =>
+    overview?.deadLetters.causes.find((each) => each.pipeline === pipeline && each.code === code)
+      ?.message;
   const most = Math.max(1, ...groups.map(({ count }) => count));
   return (
     <ul className="causes">
@@ -81,6 +86,7 @@ function Groups({
                   : callText(step)}
             </button>
             <span>{pipeline}</span>
+            <span className="about cause-message">{messageOf(cause)}</span>
             <ShareBar part={count / most} severity="bad" label={plural(count, 'dead letter')} />
             <span className="number">{countText(count)}</span>
             <span className="about">
@@ -111,6 +117,7 @@ const COLUMNS: readonly Column<DeadLetterMessage>[] = [
   },
   {
     title: 'Pipeline',
+    isWide: true,
     width: 'minmax(6rem, 1fr)',
     cell: ({ pipeline }) => <span title={pipeline}>{pipeline}</span>,
   },
@@ -122,13 +129,21 @@ const COLUMNS: readonly Column<DeadLetterMessage>[] = [
   },
   {
     title: 'Reason',
+    isWide: true,
     width: 'minmax(8rem, 2fr)',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
   },
-  { title: 'Attempts', width: '5rem', isNumber: true, cell: ({ attempts }) => attempts },
-  { title: 'Failed at', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
+  {
+    title: 'Attempts',
+    isWide: true,
+    width: '5rem',
+    isNumber: true,
+    cell: ({ attempts }) => attempts,
+  },
+  { title: 'Failed at', isWide: true, width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
   {
     title: 'Re-driven as',
+    isWide: true,
     width: '10.5rem',
     cell: ({ redrivenBy }) => (redrivenBy === undefined ? '–' : <ExecutionLink id={redrivenBy} />),
   },

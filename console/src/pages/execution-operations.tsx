@@ -94,10 +94,7 @@ const REDRIVABLE: ReadonlySet<string> = new Set(['failed', 'cancelled', 'quarant
 const HAS_DEAD_LETTER: ReadonlySet<string> = new Set(['failed', 'quarantined']);
 
 /** Its dead letter, which names the execution that re-drives it, if there is one. */
-export function useDeadLetter(
-  id: string,
-  status: string | undefined,
-): Read<Pick<DeadLetterMessage, 'redrivenBy'>> {
+export function useDeadLetter(id: string, status: string | undefined): Read<DeadLetterMessage> {
   const isEnabled = status !== undefined && HAS_DEAD_LETTER.has(status);
   return useRead(requestTo('GET /v1/dead-letters/:id', { id }), { isEnabled });
 }

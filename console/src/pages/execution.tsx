@@ -1,16 +1,20 @@
 // One execution: why it is not moving, its facts, timeline, history, payloads and actions.
 
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import type { RefusedWriteMessage } from '../../../src/features/audit/messages.ts';
 import type {
   ExecutionInFull,
+  HistoryMessage,
   ResultMessage,
   StoreProblemMessage,
 } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type FullHistory, useHistory } from '../api/history.ts';
 import { type Read, useMay, useRead } from '../api/reads.ts';
+import { type Counted, cappedText } from '../model/attention.ts';
+import { ownersOf } from '../model/events.ts';
 import { ENDED, severityOf } from '../model/statuses.ts';
+import { splitOf, waterfallOf } from '../model/waterfall.ts';
 import { actorText, countText, durationText, shortId, statusText } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
 import { ExecutionLink, Fence, LinkedText, Status, Time, Until } from '../parts/marks.tsx';
@@ -46,14 +50,30 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
   return (
     <>
       <p className="crumb">
-        <Link to="/executions">Executions</Link> / <span className="mono">{id}</span>
+        <Link to="/executions">Executions</Link> /{' '}
+        {execution === undefined ? null : (
+          <>
+            <Link to={`/executions?pipeline=${encodeURIComponent(execution.pipeline)}`}>
+              {execution.pipeline}
+            </Link>{' '}
+            /{' '}
+          </>
+        )}
+        <span className="mono">{id}</span>
       </p>
       {execution === undefined ? (
-        <PageHead title="Execution" about=" " />
+        <PageHead title="Execution" />
       ) : (
         <PageHead
           title={execution.pipeline}
-          about={<Status status={execution.status} holds={execution.holds} />}
+          beside={
+            <>
+              <Status status={execution.status} holds={execution.holds} />
+              {execution.key === undefined ? null : (
+                <span className="mono about">{execution.key}</span>
+              )}
+            </>
+          }
         >
           <ExecutionOperations execution={execution} />
         </PageHead>
@@ -61,8 +81,13 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
       <Shown of={{ error: read.error, isPending: isLoading }}>
         {execution === undefined ? null : (
           <>
-            <Why explained={explained.data} error={explained.error} status={execution.status} />
-            <Facts execution={execution} />
+            <Why
+              explained={explained.data}
+              error={explained.error}
+              status={execution.status}
+              others={loaded.others}
+            />
+            <Facts execution={execution} events={loaded.history.events} />
             <Details execution={execution} loaded={loaded} />
           </>
         )}
@@ -77,7 +102,13 @@ interface Loaded {
   readonly history: FullHistory;
   readonly refused: readonly RefusedWriteMessage[];
   readonly result: ResultMessage | undefined;
+  readonly others: Others | undefined;
   readonly isLoading: boolean;
+}
+
+/** Other executions that failed with the same code. */
+interface Others extends Counted {
+  readonly code: string;
 }
 
 /** Everything that the page shows at first. */
@@ -103,7 +134,12 @@ function useExecution(id: string): Loaded {
     isEnabled: isEnded,
   });
   const letter = useDeadLetter(id, status);
-  const reads = [read, explained, history, writes, result, letter];
+  const code = letter.data?.code;
+  const same = useRead(requestTo('GET /v1/executions/count', { code: code ?? '' }), {
+    isEnabled: code !== undefined,
+  });
+  const others = same.data === undefined ? 0 : same.data.count - 1;
+  const reads = [read, explained, history, writes, result, letter, same];
   const [isLoaded, setLoaded] = useState(false);
   // Only at first: the result of an execution that ends later arrives in a page that is shown.
   const isLoading = !isLoaded && reads.some((each) => each.isLoading);
@@ -111,6 +147,10 @@ function useExecution(id: string): Loaded {
   return {
     ...{ read, explained, history, isLoading, result: result.data },
     refused: writes.data?.items ?? NO_WRITES,
+    others:
+      code === undefined || others < 1
+        ? undefined
+        : { code, count: others, capped: same.data?.capped === true },
   };
 }
 
@@ -142,9 +182,10 @@ interface WhyProps {
   readonly explained: Explained | undefined;
   readonly error: unknown;
   readonly status: string;
+  readonly others: Others | undefined;
 }
 
-function Why({ explained, error, status }: WhyProps): ReactNode {
+function Why({ explained, error, status, others }: WhyProps): ReactNode {
   if (explained === undefined) return <ProblemNote error={error} />;
   return (
     <>
@@ -153,16 +194,30 @@ function Why({ explained, error, status }: WhyProps): ReactNode {
           <LinkedText text={explained.sentence} />
         </strong>{' '}
         {explained.advice}
+        {others === undefined ? null : (
+          <>
+            {' '}
+            <Link to={`/executions?code=${encodeURIComponent(others.code)}`}>
+              {cappedText(others, 'other execution')} with this cause
+            </Link>
+          </>
+        )}
       </p>
       <StoreProblemNote by={explained.storeProblem} />
     </>
   );
 }
 
-function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
-  const { submittedAt, submittedBy, endedAt, deadlineAt, fence, key, lane, template, release } =
+interface FactsProps {
+  readonly execution: ExecutionInFull;
+  readonly events: readonly HistoryMessage[];
+}
+
+function Facts({ execution, events }: FactsProps): ReactNode {
+  const { submittedAt, submittedBy, endedAt, deadlineAt, fence, lane, template, release } =
     execution;
   const redrivenBy = useDeadLetter(execution.id, execution.status).data?.redrivenBy;
+  const worker = [...ownersOf(events).values()].at(-1);
   const took = endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(submittedAt);
   const facts: readonly Fact[] = [
     [
@@ -172,13 +227,15 @@ function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNod
       </span>,
     ],
     ...(submittedBy === undefined ? [] : [['Submitted by', actorText(submittedBy)] as const]),
-    ...(took === undefined ? [] : [['Duration', durationText(took)] as const]),
+    ...(took === undefined
+      ? []
+      : [['Duration', <Duration key="took" ms={took} events={events} />] as const]),
+    ...(worker === undefined ? [] : [['Worker', worker] as const]),
     ...(fence === undefined ? [] : [['Fence', <Fence key="fence" fence={fence} />] as const]),
     ['Lane', lane],
     ...(redrivenBy === undefined
       ? []
       : [['Re-driven as', <ExecutionLink key="again" id={redrivenBy} />] as const]),
-    ...(key === undefined ? [] : [['Idempotency key', key] as const]),
     ...(release === undefined
       ? []
       : [['Release', <ReleaseLink key="release" execution={execution} />] as const]),
@@ -192,6 +249,23 @@ function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNod
     ...Object.entries(execution.attributes).map(([name, value]) => [name, String(value)] as const),
   ];
   return <FactList facts={facts} id={execution.id} />;
+}
+
+interface DurationProps {
+  readonly ms: number;
+  readonly events: readonly HistoryMessage[];
+}
+
+function Duration({ ms, events }: DurationProps): ReactNode {
+  const parts = useMemo(() => splitOf(waterfallOf(events)), [events]);
+  return (
+    <>
+      {durationText(ms)}{' '}
+      <span className="about">
+        {parts.map(([name, partMs]) => `${name} ${durationText(partMs)}`).join(' · ')}
+      </span>
+    </>
+  );
 }
 
 function ReleaseLink({ execution }: { readonly execution: ExecutionInFull }): ReactNode {

@@ -22,16 +22,21 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
   {
     title: 'Key or ID',
     width: 'minmax(10.5rem, 1.2fr)',
-    cell: ({ id, key }) => <ExecutionLink id={id} text={key} />,
+    cell: ({ id, key, pipeline }) => (
+      <>
+        <ExecutionLink id={id} text={key} /> <span className="about narrow-only">{pipeline}</span>
+      </>
+    ),
   },
   {
     title: 'Pipeline',
+    isWide: true,
     width: 'minmax(8rem, 1.2fr)',
     cell: ({ pipeline }) => <span title={pipeline}>{pipeline}</span>,
   },
   {
     title: 'Status',
-    width: 'minmax(12rem, 2.2fr)',
+    width: 'minmax(9rem, 2.2fr)',
     cell: ({ status, holds, compensating, failure }) => (
       <>
         <Status
@@ -46,9 +51,25 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
       </>
     ),
   },
-  { title: 'Submitted', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
-  { title: 'Duration', width: '5.5rem', isNumber: true, cell: (each) => <Duration {...each} /> },
-  { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => <Tags tags={tags} /> },
+  {
+    title: 'Submitted',
+    isWide: true,
+    width: '7.5rem',
+    cell: ({ submittedAt }) => <Time at={submittedAt} />,
+  },
+  {
+    title: 'Duration',
+    isWide: true,
+    width: '5.5rem',
+    isNumber: true,
+    cell: (each) => <Duration {...each} />,
+  },
+  {
+    title: 'Tags',
+    isWide: true,
+    width: 'minmax(6rem, 1fr)',
+    cell: ({ tags }) => <Tags tags={tags} />,
+  },
 ];
 
 /** The age of an open execution. */

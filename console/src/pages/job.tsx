@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<Item>[] = [
     width: '11rem',
     cell: ({ made }) => (made === undefined ? '' : <ExecutionLink id={made} />),
   },
-  { title: 'Done at', width: '9rem', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Done at', isWide: true, width: '9rem', cell: ({ at }) => <Time at={at} /> },
 ];
 
 const POLL_MS = 1_000;

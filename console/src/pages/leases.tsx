@@ -94,9 +94,9 @@ function Leases(): ReactNode {
 const LEASES: readonly Column<ListedLeaseMessage>[] = [
   { title: 'Key', width: 'minmax(10rem, 2fr)', cell: ({ key }) => <span title={key}>{key}</span> },
   { title: 'State', width: '7rem', cell: ({ state }) => <Status status={state} /> },
-  { title: 'Fence', width: '7rem', cell: ({ fence }) => <Fence fence={fence} /> },
+  { title: 'Fence', isWide: true, width: '7rem', cell: ({ fence }) => <Fence fence={fence} /> },
   { title: 'Holder', width: 'minmax(7rem, 1fr)', cell: ({ owner }) => owner },
-  { title: 'Since', width: '7.5rem', cell: ({ since }) => <Time at={since} /> },
+  { title: 'Since', isWide: true, width: '7.5rem', cell: ({ since }) => <Time at={since} /> },
 ];
 
 const ACTIONS: Column<ListedLeaseMessage> = {

@@ -117,6 +117,7 @@ const COLUMNS: readonly Column<PipelineRow>[] = [
   { title: 'Open', width: '3.5rem', isNumber: true, cell: ({ open }) => countText(open) },
   {
     title: 'Per hour',
+    isWide: true,
     width: '4.6rem',
     isNumber: true,
     cell: ({ perHour }) => countText(Math.round(perHour)),
@@ -134,12 +135,14 @@ const COLUMNS: readonly Column<PipelineRow>[] = [
   },
   {
     title: 'p95',
+    isWide: true,
     width: '4.4rem',
     isNumber: true,
     cell: ({ p95Ms }) => (p95Ms === undefined ? '–' : durationText(p95Ms)),
   },
   {
     title: 'Oldest ready',
+    isWide: true,
     width: '6.2rem',
     isNumber: true,
     cell: ({ oldestReadyAt }) => (oldestReadyAt === undefined ? '–' : <Until at={oldestReadyAt} />),
@@ -152,6 +155,7 @@ const COLUMNS: readonly Column<PipelineRow>[] = [
   },
   {
     title: 'Last failure',
+    isWide: true,
     width: 'minmax(4.5rem, 1.4fr)',
     cell: ({ failure }) =>
       failure === undefined ? (

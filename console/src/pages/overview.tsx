@@ -83,7 +83,9 @@ export function OverviewPage(): ReactNode {
         </select>
       </PageHead>
       <ProblemNote error={overview.error ?? trends.error} />
-      <Attention concerns={overview.data === undefined ? undefined : concernsOf(overview.data)} />
+      <Attention
+        concerns={overview.data === undefined ? undefined : concernsOf(overview.data, trends.data)}
+      />
       <Figures overview={overview.data} trends={trends.data} pipeline={pipeline} />
       <TrendCharts trends={trends.data} location={location} />
       <div className="overview-split">

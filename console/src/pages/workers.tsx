@@ -185,21 +185,27 @@ const OPERATIONS: Readonly<Record<RefusedWriteMessage['verb'], string>> = {
 };
 
 const REFUSED: readonly Column<RefusedWriteMessage>[] = [
-  { title: 'Last seen', width: '7.5rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
+  { title: 'Last seen', isWide: true, width: '7.5rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
   {
     title: 'Writer',
     width: 'minmax(7rem, 1fr)',
     cell: ({ owner }) => <span title={owner}>{owner}</span>,
   },
-  { title: 'Operation', width: '8rem', cell: ({ verb }) => OPERATIONS[verb] },
+  { title: 'Operation', isWide: true, width: '8rem', cell: ({ verb }) => OPERATIONS[verb] },
   { title: 'Fence used', width: '6rem', cell: ({ fence }) => <Fence fence={fence} isOld /> },
   {
     title: 'Current fence',
+    isWide: true,
     width: '7rem',
     cell: ({ newest }) => (newest === undefined ? '' : <Fence fence={newest} />),
   },
-  { title: 'Reason', width: 'minmax(7rem, 1fr)', cell: ({ why }) => sentenceCase(why) },
-  { title: 'Count', width: '4rem', isNumber: true, cell: ({ count }) => count },
+  {
+    title: 'Reason',
+    isWide: true,
+    width: 'minmax(7rem, 1fr)',
+    cell: ({ why }) => sentenceCase(why),
+  },
+  { title: 'Count', isWide: true, width: '4rem', isNumber: true, cell: ({ count }) => count },
   {
     title: 'Execution',
     width: '10.5rem',

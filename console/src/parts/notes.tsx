@@ -7,17 +7,23 @@ import type { Pages } from '../api/reads.ts';
 
 export function PageHead({
   title,
+  beside,
   children,
   about,
 }: {
   readonly title: string;
+  /** On the line of the title, such as a status. */
+  readonly beside?: ReactNode;
   readonly about?: ReactNode;
   readonly children?: ReactNode;
 }): ReactNode {
   return (
     <header className="page-head">
       <div>
-        <h1>{title}</h1>
+        <div className="page-title">
+          <h1>{title}</h1>
+          {beside}
+        </div>
         {about === undefined ? null : <p className="about">{about}</p>}
       </div>
       <div className="page-actions">{children}</div>

@@ -8,6 +8,8 @@ export interface Column<Item> {
   readonly width: string;
   readonly cell: (item: Item) => ReactNode;
   readonly isNumber?: boolean;
+  /** Narrow windows leave it out. */
+  readonly isWide?: boolean;
 }
 
 export interface TableProps<Item> {
@@ -35,8 +37,15 @@ export function Table<Item>(props: TableProps<Item>): ReactNode {
   );
 }
 
-function gridOf<Item>(columns: readonly Column<Item>[]): { readonly gridTemplateColumns: string } {
-  return { gridTemplateColumns: columns.map(({ width }) => width).join(' ') };
+/** The widths for each kind of window; the style sheet chooses. */
+function gridOf<Item>(columns: readonly Column<Item>[]): object {
+  const widthsOf = (list: readonly Column<Item>[]) => list.map(({ width }) => width).join(' ');
+  const narrow = columns.filter(({ isWide }) => isWide !== true);
+  return { '--columns': widthsOf(columns), '--narrow-columns': widthsOf(narrow) };
+}
+
+function classOf<Item>({ isNumber, isWide }: Column<Item>, base = ''): string {
+  return [base, isNumber ? 'number' : '', isWide ? 'wide-only' : ''].filter(Boolean).join(' ');
 }
 
 export function TableHead<Item>({ columns }: Pick<TableProps<Item>, 'columns'>): ReactNode {
@@ -44,9 +53,9 @@ export function TableHead<Item>({ columns }: Pick<TableProps<Item>, 'columns'>):
     // biome-ignore-start lint/a11y: see above
     <div role="rowgroup" className="table-head">
       <div role="row" className="row row-head" style={gridOf(columns)}>
-        {columns.map(({ title, isNumber }) => (
-          <div role="columnheader" key={title} className={isNumber ? 'number' : undefined}>
-            {title}
+        {columns.map((column) => (
+          <div role="columnheader" key={column.title} className={classOf(column)}>
+            {column.title}
           </div>
         ))}
       </div>
@@ -70,9 +79,9 @@ export function Row<Item>({ columns, item, at }: RowProps<Item>): ReactNode {
       style={{ ...gridOf(columns), ...position }}
       {...(at === undefined ? {} : { 'aria-rowindex': at.index + 2 })}
     >
-      {columns.map(({ title, cell, isNumber }) => (
-        <div role="cell" key={title} className={isNumber ? 'cell number' : 'cell'}>
-          {cell(item)}
+      {columns.map((column) => (
+        <div role="cell" key={column.title} className={classOf(column, 'cell')}>
+          {column.cell(item)}
         </div>
       ))}
     </div>

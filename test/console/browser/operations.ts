@@ -152,6 +152,8 @@ const keyboard: BrowserCase = {
     await page.keyboard.press('Tab');
     assert.equal(await focused(), 'Executions');
     await page.keyboard.press('Tab');
+    assert.equal(await focused(), 'order');
+    await page.keyboard.press('Tab');
     assert.equal(await focused(), 'Add note…');
     const outline = await page.evaluate<string>(
       'getComputedStyle(document.activeElement).outlineStyle',
