@@ -6,6 +6,7 @@ import { fieldsOf, readAnswer, textsOf } from '../../console/src/model/answer-fi
 import { concernsOf } from '../../console/src/model/attention.ts';
 import { logAxis, valueAxis } from '../../console/src/model/axes.ts';
 import { causesOf } from '../../console/src/model/causes.ts';
+import { changeText } from '../../console/src/model/changes.ts';
 import type { Event } from '../../console/src/model/events.ts';
 import { CELL_MS, Heartbeats } from '../../console/src/model/heartbeats.ts';
 import { reportBlocks } from '../../console/src/model/report.ts';
@@ -428,6 +429,17 @@ test('keys of calls and actions of jobs are shown as words', () => {
   assert.deepEqual(['redrive', 'bulk-redrive', 'cancel'].map(actionText), [
     ...['Re-drive', 'Bulk re-drive', 'Cancel'],
   ]);
+});
+
+test('a change names the fields that differ, and shows times as such', () => {
+  const before = { paused: false, nextAt: 0, note: 'same' };
+  assert.equal(
+    changeText(before, { paused: true, nextAt: 1_000, note: 'same' }),
+    'paused: false → true, nextAt: 1970-01-01T00:00:00.000Z → 1970-01-01T00:00:01.000Z',
+  );
+  assert.equal(changeText(undefined, { tags: ['a'] }), 'tags: – → ["a"]');
+  assert.equal(changeText('one', undefined), 'one → –');
+  assert.equal(changeText(undefined, undefined), '');
 });
 
 describe('a search', () => {

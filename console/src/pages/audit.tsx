@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import type { AuditMessage } from '../../../src/features/audit/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { usePages } from '../api/reads.ts';
+import { changeText } from '../model/changes.ts';
 import { actionText, actorText, shortId } from '../model/words.ts';
 import { Time } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
@@ -51,11 +52,10 @@ function Target({ kind, id }: AuditMessage['target']): ReactNode {
 }
 
 function Change({ before, after }: Pick<AuditMessage, 'before' | 'after'>): ReactNode {
-  const text = [before, after].map((each) => (each === undefined ? '–' : JSON.stringify(each)));
-  const shown = text.every((each) => each === '–') ? '' : text.join(' → ');
+  const text = changeText(before, after);
   return (
-    <span className="mono" title={shown}>
-      {shown}
+    <span className="mono" title={text}>
+      {text}
     </span>
   );
 }

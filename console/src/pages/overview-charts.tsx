@@ -57,7 +57,7 @@ function Ended({ points, shared, perText }: PartProps & { readonly perText: stri
       values: of(({ completed }) => completed),
     },
     {
-      ...{ label: 'compensated', colour: '--compensated', kind: 'bar' },
+      ...{ label: 'compensated, cancelled', colour: '--compensated', kind: 'bar' },
       values: of(({ compensated, cancelled }) => compensated + cancelled),
     },
     {
@@ -68,7 +68,10 @@ function Ended({ points, shared, perText }: PartProps & { readonly perText: stri
   const sums = points.map((_, index) =>
     series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0),
   );
-  const all = sums.reduce((sum, each) => sum + each, 0);
+  const parts = series.map(
+    ({ label, values }) =>
+      `${countText(values.reduce<number>((sum, each) => sum + (each ?? 0), 0))} ${label}`,
+  );
   const format = (value: number): string => (Number.isInteger(value) ? countText(value) : '');
   return (
     <Chart
@@ -76,7 +79,7 @@ function Ended({ points, shared, perText }: PartProps & { readonly perText: stri
       series={series}
       y={valueAxis(Math.max(1, ...sums), format)}
       format={format}
-      summary={`${countText(all)} ended in this range`}
+      summary={`${parts.join('; ')} in this range`}
       {...shared}
     />
   );

@@ -146,10 +146,10 @@ function Shapes({ series, places, y }: ChartProps): ReactNode {
           />
         ))}
       {series
-        .filter(({ kind }) => kind === 'point')
+        .filter(({ kind }) => kind !== 'bar')
         .flatMap((point) =>
           point.values.map((value, index) =>
-            value === null ? null : (
+            value === null || (point.kind !== 'point' && !isLone(point.values, index)) ? null : (
               <path
                 key={`${point.label}${places[index]}`}
                 style={colourOf(point.colour)}
@@ -163,7 +163,12 @@ function Shapes({ series, places, y }: ChartProps): ReactNode {
   );
 }
 
-/** A gap in the values is a gap in the line; a lone value is a dot. */
+/** A lone value has no line, so it is drawn as a point. */
+function isLone(values: readonly (number | null)[], index: number): boolean {
+  return (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null;
+}
+
+/** A gap in the values is a gap in the line. */
 function pathOf(
   values: readonly (number | null)[],
   places: readonly number[],
@@ -177,7 +182,7 @@ function pathOf(
         return '';
       }
       const to = `${(places[index] ?? 0) * 1_000} ${100 - y.place(value) * 100}`;
-      const text = isDown ? `L${to}` : `M${to}h0.01`;
+      const text = `${isDown ? 'L' : 'M'}${to}`;
       isDown = true;
       return text;
     })

@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { HoldfastClient } from '../../../src/client/client.ts';
 import { ROLES } from '../../../src/features/access/model.ts';
-import { Holdfast, pipeline } from '../../../src/index.ts';
+import { Holdfast, pipeline, StepError } from '../../../src/index.ts';
+import { openWorker } from '../../../src/worker/open-worker.ts';
 import type { BrowserCase, Scene } from './register.ts';
 
 async function clientOf({ coordinator }: Pick<Scene, 'coordinator'>): Promise<HoldfastClient> {
@@ -36,6 +37,10 @@ const numbers: BrowserCase = {
       .waitFor();
     const rate = await figure(page, 'Failure rate').locator('strong').textContent();
     assert.notEqual(rate, '0.0 %');
+    // Every end is in a figure, also those that are neither good nor bad.
+    const ended =
+      /[\d,]{5,} completed; [1-9]\d* compensated, cancelled; [1-9]\d* failed, quarantined/;
+    await page.getByRole('img', { name: ended }).waitFor();
     await page.getByRole('row').filter({ hasText: 'quick' }).getByText('0.0 %').waitFor();
     await page
       .getByRole('row')
@@ -200,6 +205,39 @@ const finds: BrowserCase = {
   },
 };
 
+const oneCause: BrowserCase = {
+  name: 'a bug that fails in many steps of a loop is one cause, with its message',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const key = await coordinator.key(ROLES, 'loops');
+    const loop = pipeline({
+      name: 'import-rows',
+      retry: { attempts: 1 },
+      run: (ctx, row: number) =>
+        ctx.step(`row-${row}`, () => {
+          throw new StepError('The date is missing.', { category: 'permanent', code: 'bad-row' });
+        }),
+    });
+    const worker = await openWorker({ url: coordinator.url, key, pipelines: [loop] });
+    const client = new HoldfastClient({ url: coordinator.url, key });
+    for (const input of [5, 6, 7]) {
+      const { id } = await client.executions.submit({ pipeline: 'import-rows', input });
+      await client.executions.result(id);
+    }
+    await worker.stop();
+    await page.context().clearCookies();
+    await driver.signIn(key);
+    await driver.open('/dead-letters', 'Dead letters');
+    await page.getByText('3 dead letters, 1 cause').waitFor();
+    const cause = page.locator('.cause');
+    await cause.getByText('3 steps').waitFor();
+    await cause.getByText('The date is missing.').waitFor();
+    assert.equal(await cause.count(), 1);
+    await page.context().clearCookies();
+    await driver.signIn(await coordinator.key(ROLES));
+  },
+};
+
 /** Pages, scripts and styles on the wire. Fonts are apart: text shows before they arrive. */
 const FIRST_BYTES_MAX = 110 * 1_024;
 const LINK_BYTES_MAX = 60 * 1_024;
@@ -261,5 +299,5 @@ const heat: BrowserCase = {
 };
 
 export const AUDIT_CASES: readonly BrowserCase[] = [
-  ...[attention, severities, bulk, undo, keys, finds, heat, sizes, numbers],
+  ...[attention, severities, bulk, undo, keys, finds, oneCause, heat, sizes, numbers],
 ];
