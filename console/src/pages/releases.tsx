@@ -81,11 +81,8 @@ type Rollout = Omit<PipelineRolloutMessage, 'pipeline'>;
 
 export function RolloutBar({ rollout }: { readonly rollout: Rollout }): ReactNode {
   const { active, canary, percent = 0 } = rollout;
-  if (active === undefined) return null;
-  const label =
-    canary === undefined
-      ? `all new executions go to ${active}`
-      : `${100 - percent}% of new executions go to ${active}, ${percent}% to ${canary}`;
+  if (active === undefined || canary === undefined) return null;
+  const label = `${100 - percent}% of new executions go to ${active}, ${percent}% to ${canary}`;
   return (
     <span className="rollout-bar" role="img" aria-label={label}>
       <span className="rollout-active" style={{ width: `${100 - percent}%` }} />

@@ -1,6 +1,7 @@
 // The releases of one pipeline, the details of the selected one, and the change log of the rollout.
 
 import { type ReactNode, useEffect, useState } from 'react';
+import type { TrendsMessage } from '../../../src/features/overview/messages.ts';
 import type {
   ActivationMessage,
   ReleaseMessage,
@@ -75,6 +76,11 @@ function Releases({ pipeline, rollout, releases }: ReleasesProps): ReactNode {
   const chosen = releases.find(({ name }) => name === named) ?? releases[0];
   const open = releases.reduce((sum, { pinned }) => sum + pinned, 0);
   const [isComplete, setComplete] = useState(false);
+  const trends = useRead(requestTo('GET /v1/trends', { rangeMs: HOUR_MS, pipeline }), {
+    everyMs: TRENDS_MS,
+  });
+  const endedText = (name: string): ReactNode =>
+    trends.data === undefined ? ' ' : <EndedText trends={trends.data} release={name} />;
   return (
     <>
       <RolloutBar rollout={rollout} />
@@ -85,6 +91,7 @@ function Releases({ pipeline, rollout, releases }: ReleasesProps): ReactNode {
               key={release.name}
               release={release}
               open={open}
+              ended={endedText(release.name)}
               isChosen={release === chosen}
               onChoose={() => goWith(location, { release: release.name })}
             />
@@ -107,6 +114,28 @@ function Releases({ pipeline, rollout, releases }: ReleasesProps): ReactNode {
   );
 }
 
+const HOUR_MS = 3_600_000;
+const TRENDS_MS = 5_000;
+
+interface EndedTextProps {
+  readonly trends: TrendsMessage;
+  readonly release: string;
+}
+
+/** How the executions of a release ended: the figure that decides about a canary. */
+function EndedText({ trends, release }: EndedTextProps): ReactNode {
+  const ended = trends.pipelines.find((each) => each.release === release)?.ended;
+  if (ended === undefined) return 'None ended in the last hour';
+  const all = Object.values(ended).reduce((sum, count) => sum + count, 0);
+  const bad = ended.failed + ended.quarantined;
+  return (
+    <>
+      {countText(all)} ended in the last hour,{' '}
+      <span className={bad === 0 ? '' : 'bad'}>{Math.round((bad / all) * 100)} % failed</span>
+    </>
+  );
+}
+
 interface WhenReadProps {
   readonly pipeline: string;
   readonly name: string;
@@ -125,11 +154,13 @@ function WhenRead({ pipeline, name, onRead }: WhenReadProps): ReactNode {
 interface ReleaseCardProps {
   readonly release: ReleaseMessage;
   readonly open: number;
+  readonly ended: ReactNode;
   readonly isChosen: boolean;
   readonly onChoose: () => void;
 }
 
-function ReleaseCard({ release, open, isChosen, onChoose }: ReleaseCardProps): ReactNode {
+function ReleaseCard(props: ReleaseCardProps): ReactNode {
+  const { release, open, ended, isChosen, onChoose } = props;
   const { name, state, pinned, createdAt, createdBy } = release;
   return (
     <li>
@@ -138,6 +169,7 @@ function ReleaseCard({ release, open, isChosen, onChoose }: ReleaseCardProps): R
           <strong className="mono">{name}</strong>
           <Status status={state} />
         </span>
+        <span className="about">{ended}</span>
         {pinned === 0 ? null : (
           <span className="pinned">
             <meter

@@ -48,6 +48,7 @@ const incidents: BrowserCase = {
       assert.deepEqual(await running.open(), INCIDENTS);
 
       await click(concern('invoice is failing in release v2').getByRole('link'));
+      await page.getByText('6 ended in the last hour, 100 % failed').waitFor();
       await click(driver.button('Roll back…'));
       await page.getByLabel(/^Reason/).fill('v2 reads a wrong name');
       await click(page.getByRole('dialog').getByRole('button', { name: /^Roll back/ }));
