@@ -27,7 +27,7 @@ import { HistoryDiffers } from '../store-replies.ts';
 import type { Call, Wait } from './call.ts';
 import { isMisuse, isRejection } from './guarded.ts';
 import { lastWordsTo } from './inbox.ts';
-import type { Drift } from './ledger.ts';
+import type { Drift, MissingCall } from './ledger.ts';
 import type { Run } from './run.ts';
 
 const GIVE_UP_MS = 1_000;
@@ -385,10 +385,14 @@ export function endedBy(status: 'failed' | 'cancelled', error: unknown): End {
 }
 
 /** Describes how the code ended instead of making its next call, to explain a drift. */
-export function thrownEnd(thrown: unknown): string {
-  if (thrown instanceof ContinueAsNew) return 'its end';
-  const name = thrown instanceof Error ? `${thrown.name}: ` : '';
-  return `its end (it threw ${name}${thrownText(thrown).slice(0, 200)})`;
+export function thrownEnd(thrown: unknown): Omit<Drift, keyof MissingCall> {
+  if (thrown instanceof ContinueAsNew) return { found: 'its end' };
+  const failure = failureOf(thrown);
+  return { found: `its end (it threw ${thrownBy(failure)})`, failure };
+}
+
+function thrownBy(failure: Failure): string {
+  return `${failure.code}: ${locatedMessage(failure)}`;
 }
 
 /** Compares names, so that errors of another realm count too, as under some test runners. */
@@ -410,8 +414,7 @@ function isBug({ isBug: rule }: Pick<AnyPipeline, 'isBug'>, error: unknown): boo
 }
 
 export function bugText(failure: Failure): string {
-  const thrown = `${failure.code}: ${locatedMessage(failure)}`;
-  return `The code threw outside a step, and this looks like a bug: ${thrown}. Nothing was undone. Deploy fixed code and resume the execution, or cancel it.`;
+  return `The code threw outside a step, and this looks like a bug: ${thrownBy(failure)}. Nothing was undone. Deploy fixed code and resume the execution, or cancel it.`;
 }
 
 /** A failure that no retry can change. */

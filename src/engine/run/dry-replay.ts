@@ -71,7 +71,7 @@ async function replay(
       { pipeline, execution, ledger },
       {
         /** The code reached the first call that is not recorded. */
-        idle: () => resolve(missingCallIn(frozen, 'a later call')),
+        idle: () => resolve(missingCallIn(frozen, { found: 'a later call' })),
         drifted: (drift) => resolve(driftText(drift)),
         lost: reject,
         rejected: reject,
@@ -109,12 +109,12 @@ async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | u
     const bug = bugOf(pipeline, thrown);
     return missingCallIn(run, thrownEnd(thrown)) ?? (bug && { why: bugText(bug) });
   }
-  return missingCallIn(run, 'its end');
+  return missingCallIn(run, { found: 'its end' });
 }
 
-function missingCallIn(run: Run, found: string): Broken | undefined {
+function missingCallIn(run: Run, end: Pick<Drift, 'found'>): Broken | undefined {
   const { missingCall } = run;
-  return missingCall && driftText({ ...missingCall, found });
+  return missingCall && driftText({ ...missingCall, ...end });
 }
 
 function driftText({ expected, found, seq }: Drift): Broken {

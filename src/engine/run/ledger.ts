@@ -94,9 +94,11 @@ export interface Drift {
   readonly expected: string;
   readonly found: string;
   readonly seq: number;
+  /** The error that the code threw instead. */
+  readonly failure?: Failure;
 }
 
-export type MissingCall = Omit<Drift, 'found'>;
+export type MissingCall = Pick<Drift, 'expected' | 'seq'>;
 
 /** Children end and operators cancel without a call of the code. */
 export function needsCall(kind: Settlement['kind']): boolean {

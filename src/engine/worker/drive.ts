@@ -26,7 +26,7 @@ import {
 } from '../run/claim-exit.ts';
 import { Compensator } from '../run/compensator.ts';
 import { after } from '../run/guarded.ts';
-import { type Drift, Ledger } from '../run/ledger.ts';
+import { type Drift, Ledger, type MissingCall } from '../run/ledger.ts';
 import { Run, type RunEvents } from '../run/run.ts';
 import { RunContext } from '../run/run-context.ts';
 import { readHistory } from '../store-replies.ts';
@@ -379,9 +379,12 @@ async function stepsLeft(run: Run): Promise<void> {
 }
 
 /** False when history has a call that the code did not make. The execution is then blocked. */
-function usedUp(exit: ClaimExit, found = 'its end'): boolean {
+function usedUp(
+  exit: ClaimExit,
+  end: Omit<Drift, keyof MissingCall> = { found: 'its end' },
+): boolean {
   const { missingCall } = exit.run;
   if (missingCall === undefined) return true;
-  exit.drift({ ...missingCall, found });
+  exit.drift({ ...missingCall, ...end });
   return false;
 }

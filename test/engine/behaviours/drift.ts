@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Context } from '../../../src/engine/context.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
+import type { Failure } from '../../../src/execution/failure.ts';
 import { type Behaviour, door, type Stage } from '../stage.ts';
 
 type Code = (ctx: Context) => Promise<unknown>;
@@ -233,10 +234,30 @@ export const DRIFT: readonly Behaviour[] = [
         throw new Error('a bad deploy');
       });
       await stage.until(holdfast, failing.id, ({ holds }) => holds.includes('blocked'));
-      const last = (await holdfast.history(failing.id)).at(-1);
-      assert.match(last?.body ?? '', /step:charge#1.*it threw Error: a bad deploy/);
       await failing.fix(original);
       assert.equal(await failing.result(), 'shipped');
+    },
+  },
+  {
+    name: 'X-46: new code that throws at once blocks the execution; history and explanation have its error and line',
+    async run(stage) {
+      const throwing = await deploy(stage, original, async () => {
+        throw Object.assign(new Error('PAY_URL is not set'), { code: 'no-setting' });
+      });
+      const holdfast = stage.holdfast();
+      await stage.until(holdfast, throwing.id, ({ holds }) => holds.includes('blocked'));
+      const { body = '{}' } = (await holdfast.history(throwing.id)).at(-1) ?? {};
+      const { failure } = JSON.parse(body) as { readonly failure?: Failure };
+      assert.equal(failure?.code, 'no-setting');
+      assert.equal(failure.message, 'PAY_URL is not set');
+      assert.match(failure.stack ?? '', /drift\.ts/);
+      const explained = await holdfast.explain(throwing.id);
+      assert.match(
+        explained?.sentence ?? '',
+        /^Blocked: History has step:charge#1 .*it threw no-setting: PAY_URL is not set \(\S*drift\.ts:\d+\)\)/,
+      );
+      await throwing.fix(original);
+      assert.equal(await throwing.result(), 'shipped');
     },
   },
   {
