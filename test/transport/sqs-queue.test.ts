@@ -126,6 +126,43 @@ test('P-18: a project has half of the places for its slow messages, and the othe
   });
 });
 
+test('M-14, P-18: a message that was postponed many times is handled, and not put aside', async () => {
+  const slow = Promise.withResolvers<Uint8Array>();
+  const store = withBlobs(() => slow.promise);
+  const options = stand.options(30_000);
+  const replyTo = stand.queue('reply');
+  // The queue waits for nothing, so that postponed messages return at once.
+  let postponed = 0;
+  const client = {
+    send(command: { input: object }, ...rest: readonly object[]) {
+      const { input } = command;
+      const time = (['DelaySeconds', 'VisibilityTimeout'] as const).find((name) => name in input);
+      if (time !== undefined && !('WaitTimeSeconds' in input)) {
+        Object.assign(input, { [time]: 0 });
+        postponed += 1;
+      }
+      return stand.client.send(command as never, ...(rest as never[]));
+    },
+  } as SqsOptions['client'];
+  await played({ ...options, client }, store, async () => {
+    const text = stand.signed(GET, 'none', replyTo);
+    for (let nth = 0; nth < 51; nth += 1) await stand.queues.send(options.requestQueueUrl, text);
+    const { signal } = new AbortController();
+    const waiting = { waitMs: 0, visibleMs: 60_000, signal };
+    const parked = await until(async () => {
+      const found = await stand.queues.receive(options.poisonQueueUrl, waiting);
+      return postponed > 5 || found.length > 0 ? found : undefined;
+    });
+    slow.resolve(new Uint8Array([1]));
+    assert.deepEqual(parked, []);
+    for (let replies = 0; replies < 51; ) {
+      const received = await stand.queues.receive(replyTo, { ...waiting, waitMs: 20_000 });
+      assert.ok(received.length > 0, `${replies} of 51 replies within 20 s`);
+      replies += received.length;
+    }
+  });
+});
+
 test('M-4, X-28: a message with parts of another project is handled as one with missing parts', async () => {
   const options = stand.options(1_000);
   const store = openMemoryStore();

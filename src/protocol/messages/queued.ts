@@ -77,7 +77,7 @@ export interface SqsClient {
 export interface QueueMessage {
   readonly body: string;
   readonly receipt: string;
-  /** The number of deliveries, including this one. */
+  /** The number of deliveries, including this one, without those after which it was postponed. */
   readonly deliveries: number;
 }
 
@@ -88,17 +88,27 @@ export interface Queues {
     waiting: { waitMs: number; visibleMs: number; signal: AbortSignal },
   ): Promise<readonly QueueMessage[]>;
   send(url: string, body: string): Promise<void>;
+  /**
+   * Moves the message to the end of the queue, for at least this time. The delivery does not count:
+   * `hide` would leave it in the queue's own count.
+   */
+  postpone(url: string, message: QueueMessage, ms: number): Promise<void>;
   delete(url: string, receipt: string): Promise<void>;
   /** SQS delivers the message again after this time, unless it is deleted before. */
   hide(url: string, receipt: string, ms: number): Promise<void>;
 }
 
 const BATCH = 10;
+/** The attribute of a postponed message with its deliveries until then. */
+const DELIVERIES = 'holdfast-deliveries';
 const seconds = (ms: number): number => Math.ceil(ms / 1_000);
 
 export async function sqsQueues(given: SqsClient): Promise<Queues> {
   const sdk = await loadSdk();
   const client = given as SQSClient;
+  const remove = async (QueueUrl: string, ReceiptHandle: string): Promise<void> => {
+    await client.send(new sdk.DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+  };
   return {
     async receive(QueueUrl, { waitMs, visibleMs, signal }) {
       const command = new sdk.ReceiveMessageCommand({
@@ -107,20 +117,33 @@ export async function sqsQueues(given: SqsClient): Promise<Queues> {
         WaitTimeSeconds: seconds(waitMs),
         VisibilityTimeout: seconds(visibleMs),
         MessageSystemAttributeNames: ['ApproximateReceiveCount'],
+        MessageAttributeNames: [DELIVERIES],
       });
       const { Messages = [] } = await client.send(command, { abortSignal: signal });
-      return Messages.map(({ Body = '', ReceiptHandle = '', Attributes }) => ({
+      return Messages.map(({ Body = '', ReceiptHandle = '', Attributes, MessageAttributes }) => ({
         body: Body,
         receipt: ReceiptHandle,
-        deliveries: Number(Attributes?.ApproximateReceiveCount ?? 1),
+        deliveries:
+          Number(Attributes?.ApproximateReceiveCount ?? 1) +
+          // Any sender can set it.
+          Math.max(0, Number(MessageAttributes?.[DELIVERIES]?.StringValue) || 0),
       }));
     },
     async send(QueueUrl, MessageBody) {
       await client.send(new sdk.SendMessageCommand({ QueueUrl, MessageBody }));
     },
-    async delete(QueueUrl, ReceiptHandle) {
-      await client.send(new sdk.DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+    async postpone(QueueUrl, { body, receipt, deliveries }, ms) {
+      await client.send(
+        new sdk.SendMessageCommand({
+          ...{ QueueUrl, MessageBody: body, DelaySeconds: seconds(ms) },
+          MessageAttributes: {
+            [DELIVERIES]: { DataType: 'Number', StringValue: String(deliveries - 1) },
+          },
+        }),
+      );
+      await remove(QueueUrl, receipt);
     },
+    delete: remove,
     async hide(QueueUrl, ReceiptHandle, ms) {
       const VisibilityTimeout = seconds(ms);
       await client.send(

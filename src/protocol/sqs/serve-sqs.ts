@@ -49,8 +49,8 @@ const HELD_MS = 20_000;
 const PAUSE_MS = 1_000;
 /** The most messages that one coordinator handles at once. Each project has a fair part of them. */
 const UNDER_WAY_MAX = 100;
-/** A message beyond its project's part returns after this time, doubled with each delivery. */
-const POSTPONED_MS = 1_000;
+/** A message beyond its project's part returns after its own age, within these bounds. */
+const POSTPONED_MS = { min: 1_000, max: 60_000 } as const;
 /** A message that failed this many times will not succeed. */
 const DELIVERIES_MAX = 5;
 /** A reply is useful only while a worker waits for it. */
@@ -113,7 +113,7 @@ export class SqsServer {
     const isParked = message.deliveries > DELIVERIES_MAX;
     const work =
       free === undefined && !isParked
-        ? this.#postpone(message)
+        ? this.#postpone(message, verified)
         : hiddenWhile(this.#parts, message, () => this.#handle(message, verified));
     this.#note(work.finally(() => free?.()));
   }
@@ -126,9 +126,14 @@ export class SqsServer {
   }
 
   /** The queue delivers it again, when other projects have had their turn. */
-  async #postpone({ receipt, deliveries }: QueueMessage): Promise<void> {
-    const { queues, requestQueueUrl } = this.#parts;
-    await queues.hide(requestQueueUrl, receipt, POSTPONED_MS * 2 ** deliveries);
+  async #postpone(
+    message: QueueMessage,
+    verified: SignatureVerified<QueuedRequest>,
+  ): Promise<void> {
+    const { queues, requestQueueUrl, coordinator } = this.#parts;
+    const ageMs = verified.kind === 'invalid' ? 0 : coordinator.clock.wallMs() - verified.claims.at;
+    const delayMs = Math.min(Math.max(ageMs, POSTPONED_MS.min), POSTPONED_MS.max);
+    await queues.postpone(requestQueueUrl, message, delayMs);
   }
 
   async #handle(message: QueueMessage, verified: SignatureVerified<QueuedRequest>): Promise<void> {
