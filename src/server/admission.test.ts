@@ -14,7 +14,7 @@ test('one key holds at most a quarter of the open requests, and a released one i
   const held = new Held(8, (count) => counts.push(count));
   const release = held.hold(whose('a'));
   held.hold(whose('a'));
-  assert.throws(() => held.hold(whose('a')), /Key a holds 2 requests open here/);
+  assert.throws(() => held.hold(whose('a')), /Key a holds 2 requests and streams open here/);
   held.hold(whose('b'));
   release();
   release();
@@ -27,14 +27,20 @@ test('the number of open requests is limited for all callers; without keys there
   const held = new Held(2, () => undefined);
   held.hold(whose());
   held.hold(whose());
-  assert.throws(() => held.hold(whose('a')), /holds 2 requests open, which is its limit/);
+  assert.throws(
+    () => held.hold(whose('a')),
+    /holds 2 requests and streams open, which is its limit/,
+  );
 });
 
 test('all keys of one project together hold at most half of the open requests', () => {
   const held = new Held(8, () => undefined);
   const others = { ...whose('x'), project: parseProject('b') };
   for (const key of ['a', 'b', 'c', 'd']) held.hold(whose(key));
-  assert.throws(() => held.hold(whose('e')), /Project "default" holds 4 requests open here/);
+  assert.throws(
+    () => held.hold(whose('e')),
+    /Project "default" holds 4 requests and streams open here/,
+  );
   held.hold({ ...whose('operator'), isOfAll: true });
   held.hold(others)();
   held.hold(others);

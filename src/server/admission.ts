@@ -274,7 +274,7 @@ export class Held {
   hold({ key, project, isOfAll }: Caller): () => void {
     if (this.#count >= this.#max) {
       throw tooMany(
-        `This coordinator holds ${this.#max} requests open, which is its limit (limits.openMax). Nothing was done. Try again later, or without waitMs.`,
+        `This coordinator holds ${this.#max} requests and streams open, which is its limit (limits.openMax). Nothing was done. ${INSTEAD}`,
       );
     }
     // Without keys there is one user; keys for all projects belong to the operator.
@@ -295,7 +295,7 @@ export class Held {
     const share = Math.ceil(this.#max / shares);
     if ((this.#byHolder.get(holder) ?? 0) < share) return holder;
     throw tooMany(
-      `${holder} holds ${share} requests open here, the limit of one ${kind}. Nothing was done. Try again later, or without waitMs.`,
+      `${holder} holds ${share} requests and streams open here, the limit of one ${kind} (a part of limits.openMax). Nothing was done. ${INSTEAD}`,
     );
   }
 
@@ -309,6 +309,8 @@ export class Held {
     this.#onChange(this.#count);
   }
 }
+
+const INSTEAD = 'Try again later, or send a request without waitMs.';
 
 function tooMany(detail: string): ProblemReply {
   const reply = new ProblemReply('too-many-open', detail);

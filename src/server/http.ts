@@ -107,7 +107,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     if (parts.logIdle || !IDLE.has(request)) requests?.answered(request, reply);
   });
   const bodies = bodyTurnsOf(limits);
-  const openStream = streamOpener({ ...parts, admission });
+  const openStream = streamOpener({ ...parts, admission, bodies });
   for (const route of routes) addRoute(app, { ...parts, admission, bodies, openStream }, route);
   routeUpgrades(app);
   if (parts.console !== 'none') addConsole(app, parts.console);

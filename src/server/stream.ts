@@ -8,8 +8,10 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Role } from '../features/access/model.ts';
 import { FRAME_BYTES_MAX } from '../protocol/messages/stream-connection.ts';
 import { isWorkKind } from '../protocol/messages/work-messages.ts';
+import { projectShare } from '../protocol/rest/route.ts';
 import { dispatchOf } from '../protocol/work/dispatch.ts';
 import { isLongMessage, MessageStream, STREAM_ENDS } from '../protocol/work/message-stream.ts';
+import { type ByteTurns, LARGE_BYTES } from '../support/turns.ts';
 import type { Admission } from './admission.ts';
 import { KEY_CACHE_MS } from './gate.ts';
 import type { HttpExchange, HttpParts } from './http.ts';
@@ -49,17 +51,16 @@ export function routeUpgrades(app: FastifyInstance): void {
 
 interface StreamParts extends HttpParts {
   readonly admission: Admission;
+  readonly bodies: ByteTurns;
 }
 
 /** Opens the stream of an admitted request. */
 export function streamOpener(parts: StreamParts): (exchange: HttpExchange) => void {
   const operations = parts.routes.filter(({ name }) => STREAMED.has(name));
   const { coordinator, limits, log } = parts;
+  const maxPayload = Math.min(limits.bodyBytesMax, FRAME_BYTES_MAX);
   const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: Math.min(limits.bodyBytesMax, FRAME_BYTES_MAX),
+    ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload },
   });
   const dispatch = dispatchOf({ coordinator, operations, onFault: faultLogOf(log) });
   const routes = new Map(operations.map((route) => [route.name, route]));
@@ -84,6 +85,7 @@ export function streamOpener(parts: StreamParts): (exchange: HttpExchange) => vo
           ...{ coordinator, dispatch, caller, allows, isLong },
           count: () => parts.limiter.countMessage(caller, request.ip),
           hold: (each) => parts.held.hold(each),
+          room: () => parts.bodies.take(projectShare(caller.project), maxPayload),
           answered: (kind, status, ms) => {
             const name = allows(kind) === undefined ? 'none' : kind;
             parts.metrics?.answered(name, status, ms);
@@ -117,7 +119,13 @@ const WORKERS = ['work'] as const;
 const STREAMED: ReadonlySet<string> = new Set(['submitExecution', 'readResult']);
 
 function follow(connection: WebSocket, socket: Socket, stream: MessageStream): void {
+  let whole = socket.bytesRead;
+  // `ws` keeps the parts of a frame until it is whole, so a caller could fill the memory.
+  socket.on('data', () => {
+    if (socket.bytesRead - whole > LARGE_BYTES) void stream.arrive();
+  });
   connection.on('message', (data: Buffer, isBinary) => {
+    whole = socket.bytesRead;
     if (isBinary) stream.end(STREAM_ENDS.invalid, 'A frame is text.');
     else stream.take(data.toString()).catch(() => connection.terminate());
   });

@@ -295,11 +295,17 @@ test('open requests are limited by key, project and coordinator, and connections
   };
   const key = await coordinator.key(['submit'], 'default');
   assert.equal((await open('default', key)).status, 200);
-  assert.match(await refusal(await open('default', key)), /^Key \S+ holds 1 requests open here/);
+  assert.match(
+    await refusal(await open('default', key)),
+    /^Key \S+ holds 1 requests and streams open here/,
+  );
   assert.equal((await open('default')).status, 200, 'one key does not take all');
   assert.match(await refusal(await open('default')), /^Project "default" holds 2 requests/);
   assert.equal((await open('b')).status, 200, 'all keys of one project do not take all');
-  assert.match(await refusal(await open('c')), /^This coordinator holds 3 requests open/);
+  assert.match(
+    await refusal(await open('c')),
+    /^This coordinator holds 3 requests and streams open/,
+  );
   const sockets = Array.from({ length: 40 }, () => {
     const { hostname, port } = new URL(coordinator.url);
     return connect(Number(port), hostname).on('error', () => undefined);

@@ -19,6 +19,8 @@ interface Stand {
   readonly server: Server;
   readonly address: string;
   readonly key: string;
+  /** Another key of the same project. */
+  readonly ownKey: () => Promise<string>;
   /** A key of another project. */
   readonly otherKey: () => Promise<string>;
   readonly notify: () => Promise<unknown>;
@@ -45,6 +47,7 @@ async function stand(limits: Partial<HttpLimits>): Promise<Stand> {
   const submitter = server.firstKey ?? '';
   return {
     ...{ server, key, address: server.grpcAddress ?? '', reads: () => reads },
+    ownKey: () => createKey(store, 'default'),
     otherKey: () => createKey(store, 'other'),
     notify: () =>
       fetch(`${server.url}/v1/executions`, {
@@ -201,7 +204,11 @@ test('M-10: a message without a key is answered before it is read', async () => 
 test('M-10: a caller that never ends its message is cut off: with a key after the request time, without one at once', async () => {
   await using at = await stand({ requestMs: 300 });
   const { Call, Stream } = WORK_SERVICE;
-  for (const target of [{ path: Call.path, key: at.key }, { path: Stream.path }]) {
+  for (const target of [
+    { path: Call.path, key: at.key },
+    { path: Stream.path, key: at.key },
+    { path: Stream.path },
+  ]) {
     await drip(at.address, target).closed;
   }
   const silent = connectTo(Number(at.address.split(':')[1]), '127.0.0.1');
@@ -286,25 +293,53 @@ test('P-18: large messages of a project wait before they are read, and other mes
   healthy.close();
 });
 
-test('P-18: large messages in the streams of one connection wait before they are read', async () => {
+test('M-37, P-18: large messages in the streams of a project wait before they are read, over all its connections', async () => {
   await using at = await stand({ bodyBytesMax: 512 * 1024 });
-  const target = { path: WORK_SERVICE.Stream.path, key: at.key };
-  const { session, begin } = unfinished(at.address, target);
+  const { path } = WORK_SERVICE.Stream;
+  const { session, begin } = unfinished(at.address, { path, key: at.key });
   const first = begin();
   await Promise.all([first.taken, begin().taken]);
   let isTaken = false;
-  const third = begin().taken.then(() => {
+  const elsewhere = unfinished(at.address, { path, key: at.key });
+  const third = elsewhere.begin().taken.then(() => {
     isTaken = true;
   });
+  const otherKey = await at.otherKey();
   for (let nth = 0; nth < 3; nth += 1) {
-    const another = unfinished(at.address, target);
-    await Promise.all([another.begin().taken, another.begin().taken]);
-    another.session.destroy();
+    const healthy = unfinished(at.address, { path, key: otherKey });
+    await Promise.all([healthy.begin().taken, healthy.begin().taken]);
+    healthy.session.destroy();
   }
   assert.equal(isTaken, false, 'it waits for room');
+  // A whole message is answered, which frees its room.
   first.stream.write(Buffer.alloc(1));
   await third;
   session.destroy();
+  elsewhere.session.destroy();
+});
+
+test('M-37: a project has at most its part of the open streams, over all its keys', async () => {
+  await using at = await stand({ openMax: 4 });
+  const opened = async (key: string) => {
+    const client = stockClient(at.address, key);
+    const stream = client.openStream().on('error', () => undefined);
+    const received = once(stream, 'data');
+    stream.write(wireOf(GREETING));
+    const [{ reply }] = (await received) as [WireFrame];
+    return { client, problem: reply?.problem };
+  };
+  const keys = [at.key, await at.ownKey(), await at.ownKey(), await at.otherKey()];
+  const streams = [];
+  for (const key of keys) streams.push(await opened(key));
+  assert.deepEqual(
+    streams.map(({ problem }) => problem?.code ?? 'ok'),
+    ['ok', 'ok', 'too-many-open', 'ok'],
+  );
+  assert.match(
+    streams[2]?.problem?.detail ?? '',
+    /^Project "default" holds 2 requests and streams/,
+  );
+  for (const { client } of streams) client.close();
 });
 
 /** Resolves when the server has closed it, by an end or by a reset. */

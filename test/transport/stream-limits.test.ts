@@ -128,6 +128,64 @@ test('M-34: messages of a stream count towards the rate limit of their key', asy
   stream.close();
 });
 
+test('M-37: a project has at most its part of the open streams, over all its keys', async () => {
+  await using at = await stand({ limits: { openMax: 4 } });
+  const keys = [at.key];
+  for (let nth = 0; nth < 2; nth += 1) keys.push(await createKey(at.store, 'default', ['work']));
+  keys.push(await createKey(at.store, 'other', ['work']));
+  const found: string[] = [];
+  for (const key of keys) found.push(await refusal(RawStream.open(at.url, key)));
+  assert.deepEqual(
+    found.map((each) => /\d{3}|opened/.exec(each)?.[0]),
+    ['opened', 'opened', '429', 'opened'],
+  );
+});
+
+const LARGE = 900 * 1024;
+
+/** All but the last byte of a large frame. */
+async function unfinished(url: string, key: string): Promise<RawStream> {
+  const stream = await RawStream.open(url, key);
+  const header = Buffer.alloc(14);
+  header.writeUInt16BE(0x81ff, 0);
+  header.writeUInt32BE(LARGE, 6);
+  stream.below.write(Buffer.concat([header, Buffer.alloc(LARGE - 1, ' ')]));
+  return stream;
+}
+
+test('M-37, P-18: large frames of a project wait before they are read, and those of others do not', async () => {
+  await using at = await stand({ limits: { bodyBytesMax: 1024 * 1024 } });
+  const first = await unfinished(at.url, at.key);
+  const second = await unfinished(at.url, at.key);
+  const healthy = await RawStream.open(at.url, await createKey(at.store, 'other', ['work']));
+  const own = await RawStream.open(at.url, at.key);
+  const large = { ...greeting('large'), body: { text: 'x'.repeat(LARGE) } };
+  const served = async (): Promise<void> => {
+    for (let nth = 0; nth < 3; nth += 1) {
+      healthy.send([large]);
+      assert.equal((await healthy.next())[0]?.id, 'large');
+    }
+  };
+  // Meanwhile the coordinator reads the parts of both frames.
+  await served();
+  let isDone = false;
+  own.send([large]);
+  const done = own.next().then(([reply]) => {
+    isDone = true;
+    return reply?.id;
+  });
+  await served();
+  assert.equal(isDone, false, 'it waits for room');
+  first.below.destroy();
+  assert.equal(await done, 'large');
+  for (const each of [second, healthy, own]) each.close();
+});
+
+test('M-37: a peer whose large frame never ends is cut off', { timeout: 30_000 }, async () => {
+  await using at = await stand({ limits: { requestMs: 300 } });
+  await (await unfinished(at.url, at.key)).closed;
+});
+
 test('M-34: a peer that does not read is dropped', { timeout: 30_000 }, async () => {
   await using at = await stand({ limits: { requestMs: 300 } });
   const stream = await RawStream.open(at.url, at.key);

@@ -7,18 +7,22 @@ import { type ByteTurns, LARGE_BYTES } from '../../support/turns.ts';
 export interface ArrivingParts {
   readonly turns: ByteTurns;
   /** The messages under one name have a bounded size together. */
-  readonly name: string;
+  readonly name: string | Promise<string>;
   readonly bytesMax: number;
-  /** Until when a message keeps its room. A single message is parsed after it is whole. */
-  readonly keeps: 'until-whole' | 'until-closed';
-  /** Called when a large message begins to wait, and when it may arrive. */
-  readonly waits?: (isWaiting: boolean) => void;
+  /** Called when a large message begins to wait, when it may arrive, and when it is whole. */
+  readonly changed: (state: 'waits' | 'arrives' | 'whole') => void;
 }
+
+/** The room of a large message: resolves when it may arrive, with the function that frees it. */
+export type Room = Promise<() => void>;
 
 /** One byte for the compression, and four for the length. */
 const PREFIX_BYTES = 5;
 
-/** Large messages wait for room before they are read. */
+/**
+ * Large messages wait for room before they are read. They keep it until they are handled, and at the
+ * latest until the stream closes.
+ */
 export class Arriving {
   readonly #parts: ArrivingParts;
   readonly #stream: Http2Stream;
@@ -26,17 +30,22 @@ export class Arriving {
   /** Bytes of the current message that are still to come. */
   #left = 0;
   #isWaiting = false;
-  readonly #frees: (() => void)[] = [];
+  /** One for each message that has begun and was not taken over; undefined for a small one. */
+  readonly #rooms: (Room | undefined)[] = [];
 
   constructor(stream: Http2Stream, parts: ArrivingParts) {
     this.#stream = stream;
     this.#parts = parts;
     stream.on('data', (data: Buffer) => this.#onData(data));
-    stream.once('close', () => this.#free());
+    stream.once('close', () => {
+      parts.changed('whole');
+      for (const room of this.#rooms.splice(0)) void room?.then((free) => free());
+    });
   }
 
-  #free(): void {
-    for (const free of this.#frees.splice(0)) free();
+  /** The room of the next message, which its receiver frees. */
+  takeRoom(): Room | undefined {
+    return this.#rooms.shift();
   }
 
   #onData(data: Buffer): void {
@@ -45,7 +54,7 @@ export class Arriving {
         const taken = Math.min(this.#left, data.length - at);
         this.#left -= taken;
         at += taken;
-        if (this.#isWhole()) this.#free();
+        if (this.#left === 0) this.#parts.changed('whole');
         continue;
       }
       const taken = PREFIX_BYTES - this.#prefix.length;
@@ -57,10 +66,6 @@ export class Arriving {
     if (this.#isWaiting) this.#stream.pause();
   }
 
-  #isWhole(): boolean {
-    return this.#left === 0 && this.#parts.keeps === 'until-whole';
-  }
-
   #begin(): void {
     const { bytesMax } = this.#parts;
     this.#left = this.#prefix.readUInt32BE(1);
@@ -68,18 +73,19 @@ export class Arriving {
     this.#prefix = Buffer.alloc(0);
     // gRPC refuses a longer message.
     const bytes = isCompressed ? bytesMax : Math.min(bytesMax, this.#left);
-    if (bytes > LARGE_BYTES) void this.#wait(bytes);
+    this.#rooms.push(bytes > LARGE_BYTES ? this.#wait(bytes) : undefined);
   }
 
-  async #wait(bytes: number): Promise<void> {
-    const { turns, name, waits } = this.#parts;
+  async #wait(bytes: number): Room {
+    const { turns, name, changed } = this.#parts;
     this.#isWaiting = true;
-    waits?.(true);
-    this.#frees.push(await turns.take(name, bytes));
+    changed('waits');
+    const free = await turns.take(await name, bytes);
     this.#isWaiting = false;
-    if (this.#stream.destroyed || this.#isWhole()) this.#free();
-    if (this.#stream.destroyed) return;
-    waits?.(false);
-    this.#stream.resume();
+    if (!this.#stream.destroyed) {
+      if (this.#left > 0) changed('arrives');
+      this.#stream.resume();
+    }
+    return free;
   }
 }

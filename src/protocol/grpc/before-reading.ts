@@ -1,6 +1,6 @@
-// Authenticates a single message before gRPC reads it, and within the time of a request. By
-// default, gRPC would read the whole message first, from any sender and however slowly. For a
-// stream, `WorkerStream` does this.
+// Authenticates the sender of a message before gRPC reads it, and reads it within the time of a
+// request. By default, gRPC would read the whole message first, from any sender and however slowly.
+// `WorkerStream` refuses the caller of a stream.
 //
 // This is a file of its own because its types need an optional peer, and the server's types must
 // resolve without it.
@@ -33,10 +33,19 @@ interface IncomingCall {
   getPeer(): string;
 }
 
-/** The admitted caller of each call, by its metadata. */
-export type Admitted = WeakMap<Metadata, Caller>;
+/** What is known of each call before it is handled, by its metadata. */
+export interface Admitted {
+  readonly callers: WeakMap<Metadata, Caller>;
+  readonly streams: WeakMap<Metadata, OpeningStream>;
+}
 
-/** The messages of the largest size that one project or connection may send at once. */
+export interface OpeningStream {
+  /** Rejects if the caller has no access. */
+  readonly caller: Promise<Caller>;
+  readonly arriving: Arriving;
+}
+
+/** The messages of the largest size that one project may send at once. */
 const MESSAGES_AT_ONCE = 2;
 
 export function beforeReading(parts: BeforeReading, admitted: Admitted): ServerInterceptor {
@@ -44,24 +53,44 @@ export function beforeReading(parts: BeforeReading, admitted: Admitted): ServerI
   const turns = new ByteTurns(MESSAGES_AT_ONCE * bytesMax);
   const limit = (
     call: ServerInterceptingCallInterface,
-    how: Pick<ArrivingParts, 'name' | 'keeps' | 'waits'>,
+    how: Pick<ArrivingParts, 'name' | 'changed'>,
   ): Arriving => new Arriving(streamOf(call), { turns, bytesMax, ...how });
   return ({ requestStream }, call) => {
+    const peer = call.getPeer();
+    const isLate = (): void => cut(peer);
     if (requestStream) {
-      limit(call, { name: `connection ${call.getPeer()}`, keeps: 'until-whole' });
-      return new driver.ServerInterceptingCall(call);
+      let arrived: () => void = () => undefined;
+      const onReceiveMetadata = (metadata: Metadata, pass: (metadata: Metadata) => void): void => {
+        const caller = admit({ metadata, getPeer: () => peer });
+        const arriving = limit(call, {
+          name: caller.then(
+            ({ project }) => projectShare(project),
+            () => `connection ${peer}`,
+          ),
+          changed: (state) => {
+            arrived();
+            if (state === 'arrives') arrived = timers.after(requestMs, isLate);
+          },
+        });
+        admitted.streams.set(metadata, { caller, arriving });
+        pass(metadata);
+      };
+      return new driver.ServerInterceptingCall(call, {
+        start: (next) => next({ onReceiveMetadata }),
+      });
     }
-    const isLate = (): void => cut(call.getPeer());
     let arrived = timers.after(requestMs, isLate);
     const onReceiveMetadata = (metadata: Metadata, pass: (metadata: Metadata) => void): void => {
-      admit({ metadata, getPeer: () => call.getPeer() }).then(
+      admit({ metadata, getPeer: () => peer }).then(
         (caller) => {
-          admitted.set(metadata, caller);
-          const waits = (isWaiting: boolean): void => {
+          admitted.callers.set(metadata, caller);
+          const changed: ArrivingParts['changed'] = (state) => {
+            // The end of the call comes after its message.
+            if (state === 'whole') return;
             arrived();
-            if (!isWaiting) arrived = timers.after(requestMs, isLate);
+            if (state === 'arrives') arrived = timers.after(requestMs, isLate);
           };
-          limit(call, { name: projectShare(caller.project), keeps: 'until-closed', waits });
+          limit(call, { name: projectShare(caller.project), changed });
           pass(metadata);
         },
         (refusal: unknown) => {

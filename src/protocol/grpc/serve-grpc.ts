@@ -59,7 +59,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
   const driver = await loadDriver();
   const { host, port, bytesMax, connectionsMax, connected, requestMs, tls } = parts;
   const { timers } = parts.coordinator;
-  const admitted: Admitted = new WeakMap();
+  const admitted: Admitted = { callers: new WeakMap(), streams: new WeakMap() };
   const cut = (peer: string): void => connections.cut(peer);
   const server = new driver.Server({
     'grpc.max_receive_message_length': bytesMax,
@@ -86,7 +86,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
       const disconnected = new AbortController();
       call.on('cancelled', () => disconnected.abort());
       const signal = AbortSignal.any([disconnected.signal, parts.stopping]);
-      const admit = async (): Promise<Caller> => admittedOf(admitted, call.metadata);
+      const admit = async (): Promise<Caller> => knownIn(admitted.callers, call.metadata);
       const unary = { admit, wire: call.request, signal };
       void respond(parts, unary).then((reply) => done(null, reply));
     },
@@ -96,6 +96,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
       const before = connections.bytesOf(peer);
       const isLong = (): boolean => connections.bytesOf(peer) - before > SHORT_BYTES;
       serveStream(parts, call, {
+        entry: knownIn(admitted.streams, call.metadata),
         ended: () => streams.delete(call),
         cutLong: () => (isLong() ? cut(peer) : undefined),
       });
@@ -130,10 +131,10 @@ const KEEP_ALIVE_MS = 60_000;
 /** The limit for one connection; further calls wait at the client. */
 const STREAMS_MAX = 1_000;
 
-function admittedOf(admitted: Admitted, metadata: Metadata): Caller {
-  const caller = admitted.get(metadata);
-  if (caller === undefined) throw new Error('A message was handled without being admitted.');
-  return caller;
+function knownIn<Known>(admitted: WeakMap<Metadata, Known>, metadata: Metadata): Known {
+  const known = admitted.get(metadata);
+  if (known === undefined) throw new Error('A message was handled without being admitted.');
+  return known;
 }
 
 interface UnaryCall {
@@ -210,14 +211,14 @@ function accessOf(call: { readonly metadata: Metadata; getPeer(): string }): Grp
 function serveStream(
   parts: GrpcParts,
   call: Stream,
-  { ended, cutLong }: Pick<WorkerStreamParts, 'ended' | 'cutLong'>,
+  { entry, ended, cutLong }: Pick<WorkerStreamParts, 'entry' | 'ended' | 'cutLong'>,
 ): WorkerStream {
   const access = accessOf(call);
   const { coordinator, stopping, hold } = parts;
   const admit = (): Promise<Caller> => parts.admit(access);
   return new WorkerStream(
     {
-      ...{ coordinator, stopping, hold, ended, cutLong, admit },
+      ...{ coordinator, stopping, hold, entry, ended, cutLong, admit },
       respond: (wire, signal) => respond(parts, { admit, wire, signal }),
       refuse: (wire, refusal) => refused(parts, wire, refusal),
     },

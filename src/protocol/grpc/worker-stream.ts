@@ -6,13 +6,15 @@ import type { Metadata, ServerDuplexStream } from '@grpc/grpc-js';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import type { Frame } from '../messages/grpc-service.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
+import type { OpeningStream } from './before-reading.ts';
 
 export type Stream = ServerDuplexStream<Buffer, Frame>;
 
 export interface WorkerStreamParts {
   readonly coordinator: Coordinator;
   readonly stopping: AbortSignal;
-  /** Throws if the caller has no access, or not now. */
+  readonly entry: OpeningStream;
+  /** Throws if the caller has no access any more, or not now. */
   readonly admit: () => Promise<Caller>;
   /** Throws if too many are open. Returns the function that releases. */
   readonly hold: (caller: Caller) => () => void;
@@ -70,8 +72,8 @@ export class WorkerStream {
   }
 
   async #enter(): Promise<void> {
-    const { admit, hold, coordinator } = this.#parts;
-    const caller = await admit();
+    const { entry, hold, coordinator } = this.#parts;
+    const caller = await entry.caller;
     if (this.#signal.aborted) return;
     this.#release = hold(caller);
     this.#admittedAtMs = coordinator.clock.monotonicMs();
@@ -83,7 +85,8 @@ export class WorkerStream {
     this.#underWay += 1;
     this.#underWayBytes += wire.length;
     this.#pace();
-    const { respond, refuse } = this.#parts;
+    const { respond, refuse, entry } = this.#parts;
+    const room = entry.arriving.takeRoom();
     const isIn = await this.#entered.then(
       () => undefined,
       (refusal: unknown) => ({ refusal }),
@@ -94,6 +97,7 @@ export class WorkerStream {
     this.#send({ reply, wakeup: false });
     this.#underWay -= 1;
     this.#underWayBytes -= wire.length;
+    void room?.then((free) => free());
     this.#pace();
     // End the stream of a caller without a valid key.
     if (isIn !== undefined || reply.problem?.status === UNAUTHENTICATED) this.#end();

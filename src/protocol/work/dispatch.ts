@@ -54,7 +54,7 @@ export function dispatchOf({ coordinator, operations = [], onFault }: DispatchPa
     const id = idOf(envelope);
     try {
       // A refused message takes a share too.
-      const name = kindOf(envelope);
+      const name = messageKind(envelope);
       const performer = performers.get(name);
       const caller = await admit(name);
       const weight = (performer?.weight ?? weightOfMessage(name)) + weightOfBytes(length);
@@ -127,7 +127,7 @@ function contentOf(result: WorkResult): Pick<ReplyEnvelope, 'body' | 'bytes'> {
   return result instanceof Uint8Array ? { bytes: result } : { body: result };
 }
 
-function kindOf(envelope: unknown): string {
+export function messageKind(envelope: unknown): string {
   const { kind } = (envelope ?? {}) as { readonly kind?: unknown };
   return typeof kind === 'string' ? kind : '';
 }

@@ -10,7 +10,7 @@ import { envelopeFromJson, toJson } from '../messages/queued.ts';
 import { FRAME_MESSAGES_MAX } from '../messages/stream-connection.ts';
 import { isWorkKind, workMessage } from '../messages/work-messages.ts';
 import { type Caller, type Coordinator, ProblemReply, projectShare } from '../rest/route.ts';
-import type { Dispatch } from './dispatch.ts';
+import { type Dispatch, messageKind } from './dispatch.ts';
 
 /** The connection below a stream. */
 export interface StreamWire {
@@ -32,11 +32,13 @@ export interface MessageStreamParts {
   readonly count: () => Promise<void>;
   /** Throws if too many are open. Returns the function that releases. */
   readonly hold: (caller: Caller) => () => void;
+  /** The room of a large frame: resolves when it may arrive, with the function that frees it. */
+  readonly room: () => Promise<() => void>;
   /** The roles of an operation or a message; undefined if it has none. */
   readonly allows: (kind: string) => readonly Role[] | undefined;
   readonly isLong: (kind: string) => boolean;
   readonly answered: (kind: string, status: number, ms: number) => void;
-  /** The longest time in which the peer reads nothing of what was sent. */
+  /** The longest time in which the peer reads nothing, or in which a large frame arrives. */
   readonly slowMs: number;
   readonly stopping: AbortSignal;
 }
@@ -55,7 +57,10 @@ export class MessageStream {
   readonly #signal: AbortSignal;
   #replies: string[] = [];
   #isPlanned = false;
-  /** Large frames that wait for their share before they are parsed. */
+  /** Of the large frame that arrives. */
+  #room: Promise<() => void> | undefined;
+  #cancelLate: (() => void) | undefined;
+  /** Large frames that wait for their room, or for their share before they are parsed. */
   #unparsed = 0;
   #underWay = 0;
   #waiting = 0;
@@ -71,16 +76,49 @@ export class MessageStream {
     });
   }
 
-  /** A frame has arrived. */
+  /** A part of a large frame has arrived. The rest waits for room, as a large body does. */
+  async arrive(): Promise<void> {
+    const { room, coordinator, slowMs } = this.#parts;
+    if (this.#room !== undefined || this.#gone.signal.aborted) return;
+    this.#room = room();
+    await this.#waited(this.#room);
+    if (this.#room === undefined) return;
+    this.#cancelLate = coordinator.timers.after(slowMs, () => this.#wire.cut());
+  }
+
+  /** A frame has arrived. It keeps its room until its messages are answered. */
   async take(frame: string): Promise<void> {
+    const free = this.#takeRoom();
+    try {
+      await this.#handle(frame);
+    } finally {
+      free();
+    }
+  }
+
+  /** Returns the function that frees the room of the frame that has arrived. */
+  #takeRoom(): () => void {
+    const room = this.#room;
+    this.#room = undefined;
+    this.#cancelLate?.();
+    this.#cancelLate = undefined;
+    return () => void room?.then((free) => free());
+  }
+
+  /** Reads nothing meanwhile. */
+  async #waited(turn: Promise<unknown>): Promise<void> {
+    this.#unparsed += 1;
+    this.#pace();
+    await turn;
+    this.#unparsed -= 1;
+    this.#pace();
+  }
+
+  async #handle(frame: string): Promise<void> {
     const { coordinator, caller } = this.#parts;
     const weight = weightOfParsing(frame.length);
     if (weight > 0) {
-      this.#unparsed += 1;
-      this.#pace();
-      await coordinator.shares.begin(projectShare(caller.project), weight);
-      this.#unparsed -= 1;
-      this.#pace();
+      await this.#waited(coordinator.shares.begin(projectShare(caller.project), weight));
     }
     try {
       requireFewValues('The frame', [frame], coordinator.jsonValuesMax);
@@ -90,7 +128,14 @@ export class MessageStream {
     const envelopes = envelopesIn(frame);
     if (envelopes === undefined) return this.end(STREAM_ENDS.invalid, NOT_A_FRAME);
     const length = frame.length / envelopes.length;
-    for (const each of envelopes) void this.#respond(envelopeFromJson(each), length);
+    // Messages that wait for something are small.
+    await Promise.all(
+      envelopes.map((each) => {
+        const envelope = envelopeFromJson(each);
+        const reply = this.#respond(envelope, length);
+        return this.#parts.isLong(messageKind(envelope)) ? undefined : reply;
+      }),
+    );
   }
 
   /** The peer has read everything that was sent. */
@@ -105,6 +150,7 @@ export class MessageStream {
   leave(): void {
     this.#gone.abort();
     this.#cancelSlow?.();
+    this.#takeRoom()();
   }
 
   end(status: number, reason: string): void {
@@ -115,8 +161,7 @@ export class MessageStream {
   }
 
   async #respond(envelope: unknown, length: number): Promise<void> {
-    const { kind: named } = (envelope ?? {}) as { readonly kind?: unknown };
-    const kind = typeof named === 'string' ? named : '';
+    const kind = messageKind(envelope);
     const isLong = this.#parts.isLong(kind);
     const startedMs = this.#parts.coordinator.clock.monotonicMs();
     this.#began(isLong, 1);
