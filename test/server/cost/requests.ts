@@ -191,8 +191,11 @@ export interface Message {
   readonly bytes?: Uint8Array;
 }
 
-/** For every message of a worker, in envelopes, as gRPC, queues and endpoints carry them. */
-export function messagesFor(rich: Rich): readonly Message[] {
+/**
+ * For every message of a worker, in envelopes, as gRPC, queues, streams and endpoints carry them.
+ * `charsMax`: the most characters of one message.
+ */
+export function messagesFor(rich: Rich, charsMax: number = VALUES_MAX): readonly Message[] {
   const { execution: id, interaction, session, digest } = rich;
   const shares = [{ lane: 'interactive', limit: 1_000 }];
   const reads: Readonly<Partial<Record<WorkKind, object>>> = {
@@ -205,14 +208,16 @@ export function messagesFor(rich: Rich): readonly Message[] {
     readStoredAwait: { id: interaction },
     expireAwaits: { id },
     getBlob: { digest },
-    writeAsOwner: ownWrite(rich, VALUES_MAX),
+    writeAsOwner: ownWrite(rich, charsMax),
   };
   const known = knownIn(rich);
   return WORK_KINDS.flatMap((kind): readonly Message[] => {
     const { body, bytes } = workMessage(kind);
-    const chars = kind === 'writeAsOwner' ? VALUES_MAX : MIB;
+    const chars = Math.min(charsMax, kind === 'writeAsOwner' ? VALUES_MAX : MIB);
+    // In JSON, bytes take a third more characters.
+    const length = Math.min(VALUES_MAX, charsMax / 2);
     if (bytes === 'sent')
-      return [{ kind, body: () => ({ digest }), bytes: new Uint8Array(VALUES_MAX) }];
+      return [{ kind, body: () => ({ digest }), bytes: new Uint8Array(length) }];
     const read = reads[kind];
     const isOfSession = kind === 'heartbeat' || kind.endsWith('Session');
     const ids = { ...known, ...(isOfSession && { id: session }) };

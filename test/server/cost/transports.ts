@@ -2,15 +2,23 @@
 
 import { randomUUID } from 'node:crypto';
 import { FakeEndpoint } from '../../../contract/index.ts';
-import type { Transport } from '../../../src/protocol/messages/envelope.ts';
+import {
+  envelopeOf,
+  type ReplyEnvelope,
+  resultIn,
+  type Transport,
+  type TransportRequest,
+} from '../../../src/protocol/messages/envelope.ts';
 import {
   type PushCommand,
   type PushResult,
   pushResult,
 } from '../../../src/protocol/messages/push.ts';
+import { envelopeFromJson, toJson } from '../../../src/protocol/messages/queued.ts';
 import { Signer } from '../../../src/protocol/messages/signing.ts';
 import { grpcTransport } from '../../../src/worker/grpc-transport.ts';
 import { ALLOW, type Mounted, mounted, SIGNING } from '../../transport/push-stand.ts';
+import { RawStream } from '../../transport/raw-stream.ts';
 import { SqsStand } from '../../transport/sqs-stand.ts';
 import { type Given, TestCoordinator } from '../coordinator.ts';
 import { largestOf } from './largest.ts';
@@ -18,15 +26,38 @@ import type { Rich } from './requests.ts';
 
 const MIB = 1024 * 1024;
 
-/** By folder of src/protocol. Workers over `rest` send the requests of its routes; `push` sends its own messages. */
+/**
+ * By folder of src/protocol; `stream` is in `work`. Workers over `rest` send the requests of its
+ * routes; `push` sends its own messages.
+ */
 export const TRANSPORTS = {
   work: ({ coordinator, key }) => coordinator.server.transport({ key }),
   grpc: ({ coordinator, key }) =>
     grpcTransport({ address: coordinator.server.grpcAddress ?? '', key, bytesMax: 32 * MIB }),
   sqs: ({ sqs, options }) => sqs.transport(options),
+  stream: ({ coordinator, key }) => framed(coordinator.url, key),
 } satisfies Readonly<
   Record<string, (stand: Stand & { key: string }) => Transport | Promise<Transport>>
 >;
+
+/** The most characters of a message in a frame, which is JSON in JSON. */
+export const FRAME_CHARS = MIB / 2;
+
+/** Each message is a frame, in a stream of its own, because a refused one ends its stream. */
+function framed(url: string, key: string): Transport {
+  return {
+    name: 'stream',
+    async request<Result>(message: TransportRequest): Promise<Result> {
+      const stream = await RawStream.open(url, key);
+      stream.send([toJson(envelopeOf(message, 'one'))]);
+      const [reply] = await Promise.race([stream.next(), stream.closed.then(() => [])]);
+      stream.close();
+      if (reply === undefined) throw new Error('The frame was refused.');
+      return resultIn(message, envelopeFromJson(reply) as ReplyEnvelope);
+    },
+    close: async () => undefined,
+  };
+}
 
 interface Stand {
   readonly coordinator: TestCoordinator;
