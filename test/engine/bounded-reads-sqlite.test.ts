@@ -8,9 +8,9 @@ import { PROJECT } from '../../contract/execution/worker.ts';
 import { DEPTH_OF_PROJECT } from '../../src/store/sql/census.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { BOUNDED_CASES } from './bounded-reads/cases.ts';
+import { BOUNDED_CASES, SCRIPT_CASES } from './bounded-reads/cases.ts';
 
-for (const { name, run } of BOUNDED_CASES) {
+for (const { name, run } of [...BOUNDED_CASES, ...SCRIPT_CASES]) {
   test(name, async () => {
     const store = openMemoryStore();
     await run(store);

@@ -169,6 +169,12 @@ const trends = closed(
         'Executions that ended until then are counted. Absent before the first count of the store.',
       ),
     ),
+    capped: Type.Optional(
+      Type.Literal(true, {
+        description:
+          'The project has more counts than one read examines: the oldest are left out, or pipelines after the first 1,000.',
+      }),
+    ),
     points: Type.Array(
       closed({ at: documented(instant, 'Start of the interval.'), ended, duration }),
       { description: 'Every interval, oldest first, also those in which no execution ended.' },
@@ -219,7 +225,7 @@ export const overviewOperations = {
     tag: 'Overview',
     summary: 'Read rates and durations over time',
     description:
-      'Returns how many executions ended in each interval of a range, by final state, with the median, p95 and p99 of their durations. The figures come from rollups, which a read updates at most once per second. They go back 93 days; ranges of up to 13 hours have intervals of a minute or more.',
+      'Returns how many executions ended in each interval of a range, by final state, with the median, p95 and p99 of their durations. The figures come from rollups, which a read updates at most once per second. They go back 93 days; ranges of up to 13 hours have intervals of a minute or more. If a project has very many pipelines, the intervals are longer.',
     allows: READERS,
     isSearch: true,
     query: closed({

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countUpTo, endedFigures, intervalFor, quantilesOf, stepFamily } from './model.ts';
+import {
+  countUpTo,
+  endedFigures,
+  intervalsFor,
+  quantilesOf,
+  stepFamily,
+  type TrendInterval,
+} from './model.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -50,10 +57,13 @@ test('a range has at most 120 points, from rollups that still exist', () => {
     168 * HOUR_MS,
     2_208 * HOUR_MS,
   ]) {
-    const { stepMs, intervalMs } = intervalFor(rangeMs, rangeMs);
+    const [{ stepMs, intervalMs }] = intervalsFor(rangeMs, rangeMs) as [TrendInterval];
     assert.ok(rangeMs / intervalMs <= 120 && intervalMs % stepMs === 0, `${rangeMs}`);
   }
-  assert.deepEqual(intervalFor(HOUR_MS, HOUR_MS), { stepMs: 60_000, intervalMs: 60_000 });
+  assert.deepEqual(intervalsFor(HOUR_MS, HOUR_MS)[0], { stepMs: 60_000, intervalMs: 60_000 });
   // Rollups of a minute are kept for 26 hours.
-  assert.deepEqual(intervalFor(HOUR_MS, 30 * HOUR_MS), { stepMs: 600_000, intervalMs: 600_000 });
+  assert.deepEqual(intervalsFor(HOUR_MS, 30 * HOUR_MS)[0], {
+    stepMs: 600_000,
+    intervalMs: 600_000,
+  });
 });

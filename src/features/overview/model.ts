@@ -91,19 +91,22 @@ export const RANGE_MS_MAX = 92 * DAY_MS;
 /** The most points of a trend. */
 const POINTS_MAX = 120;
 
+export interface TrendInterval {
+  readonly stepMs: number;
+  readonly intervalMs: number;
+}
+
 /**
- * The intervals of a trend that began `agoMs` ago: the shortest rollups that still cover it and the
- * range before it, in at most 120 points.
+ * The intervals of a trend that began `agoMs` ago, in at most 120 points, the shortest first: of
+ * rollups that still cover it and the range before it. Longer ones are fewer rows.
  */
-export function intervalFor(
-  rangeMs: number,
-  agoMs: number,
-): { readonly stepMs: number; readonly intervalMs: number } {
-  const { ms: stepMs } =
-    ROLLUP_STEPS.find(
-      ({ ms, keepMs }) => agoMs + rangeMs <= keepMs && rangeMs <= 4 * POINTS_MAX * ms,
-    ) ?? (ROLLUP_STEPS.at(-1) as RollupStep);
-  return { stepMs, intervalMs: stepMs * Math.max(1, Math.ceil(rangeMs / stepMs / POINTS_MAX)) };
+export function intervalsFor(rangeMs: number, agoMs: number): readonly TrendInterval[] {
+  const first = ROLLUP_STEPS.findIndex(
+    ({ ms, keepMs }) => agoMs + rangeMs <= keepMs && rangeMs <= 4 * POINTS_MAX * ms,
+  );
+  return ROLLUP_STEPS.slice(first).map(({ ms: stepMs }) => ({
+    ...{ stepMs, intervalMs: stepMs * Math.max(1, Math.ceil(rangeMs / stepMs / POINTS_MAX)) },
+  }));
 }
 
 /** Durations per doubling: a bucket is 19 % wide. */

@@ -12,7 +12,9 @@ export interface OverviewStore {
    * position. Callers share the position, so each execution counts once.
    */
   rollUp(): Promise<RolledUp>;
-  /** Sums of rollups. */
+  /** The number of rollups that sums would read, up to one more than `LIST_ROWS_MAX`. */
+  endedSize(query: ReadEnded): Promise<number>;
+  /** Sums of rollups: of the newest `LIST_ROWS_MAX`. */
   endedCounts(query: ReadEnded): Promise<EndedSums>;
 }
 

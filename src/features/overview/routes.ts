@@ -1,14 +1,16 @@
 // Routes for the figures of a project.
 
-import { parsePipelineName } from '../../execution/names.ts';
+import { type ProjectName, parsePipelineName } from '../../execution/names.ts';
 import { SharedReads, writtenTimes } from '../../protocol/rest/handling.ts';
 import {
   type Caller,
   type Coordinator,
   ProblemReply,
+  projectShare,
   type Route,
   routesOf,
 } from '../../protocol/rest/route.ts';
+import { LIST_ROWS_MAX } from '../../store/contract/execution-store.ts';
 import { dateFrom, formatInstant, toInstant } from '../../support/clock.ts';
 import { present } from '../../support/options.ts';
 import type { WorkerInfo } from '../releases/api.ts';
@@ -18,9 +20,11 @@ import {
   type EndedCount,
   endedFigures,
   type Figures,
-  intervalFor,
+  intervalsFor,
   type PipelineCounts,
+  type TrendInterval,
 } from './model.ts';
+import type { ReadEnded } from './port.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -53,10 +57,10 @@ export const overviewRoutes: readonly Route[] = routesOf(overviewOperations, {
         `to must be a time such as ${formatInstant(toInstant(now))}.`,
       );
     }
-    const interval = intervalFor(rangeMs, now - given + rangeMs);
-    const to = Math.ceil(given / interval.intervalMs) * interval.intervalMs;
-    const about = { rangeMs, to, pipeline, release, ...interval };
-    const key = JSON.stringify([caller.project, about]);
+    const about = { rangeMs, given, now, pipeline, release };
+    const [shortest] = intervalsFor(rangeMs, now - given + rangeMs) as [TrendInterval];
+    const to = endOf(given, shortest);
+    const key = JSON.stringify([caller.project, to, rangeMs, pipeline, release]);
     const body = await ranges.found(coordinator, key, () => trendsOf(coordinator, caller, about));
     return { status: 200, body };
   },
@@ -124,39 +128,71 @@ function figuresMessage(
 
 interface Range {
   readonly rangeMs: number;
-  readonly to: number;
-  readonly stepMs: number;
-  readonly intervalMs: number;
+  /** The end of the range, as the caller gave it. */
+  readonly given: number;
+  readonly now: number;
   readonly pipeline: string | undefined;
   readonly release: string | undefined;
+}
+
+/** Sums of this many counts cost as much as a small request. */
+const COUNTS_PER_WEIGHT = 100;
+/** The most pipelines of a trend, each with its releases. */
+const PIPELINES_MAX = 1_000;
+
+function endOf(given: number, { intervalMs }: TrendInterval): number {
+  return Math.ceil(given / intervalMs) * intervalMs;
+}
+
+/** Chooses the shortest intervals whose counts, and those of the range before, can be read. */
+async function readRange(
+  { store, shares }: Coordinator,
+  project: ProjectName,
+  { rangeMs, given, now, pipeline, release }: Range,
+): Promise<ReadEnded & { readonly isCapped: boolean }> {
+  const named = pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) };
+  const intervals = intervalsFor(rangeMs, now - given + rangeMs);
+  for (const [nth, interval] of intervals.entries()) {
+    const to = endOf(given, interval);
+    const from = to - Math.ceil(rangeMs / interval.intervalMs) * interval.intervalMs;
+    const query = { project, ...interval, ...named, ...present({ release }) };
+    const both = { ...query, from: toInstant(2 * from - to), to: toInstant(to) };
+    const size = await store.executions.endedSize(both);
+    shares.charge(projectShare(project), Math.floor(size / COUNTS_PER_WEIGHT));
+    const isCapped = size > LIST_ROWS_MAX;
+    if (isCapped && nth < intervals.length - 1) continue;
+    return { ...query, from: toInstant(from), to: toInstant(to), isCapped };
+  }
+  throw new Error('A trend has no interval.');
 }
 
 async function trendsOf(
   coordinator: Coordinator,
   { project }: Caller,
-  { rangeMs, to, stepMs, intervalMs, pipeline, release }: Range,
+  range: Range,
 ): Promise<TrendsMessage> {
   await rolledUp(coordinator);
   const { store } = coordinator;
-  const points = Math.ceil(rangeMs / intervalMs);
-  const from = to - points * intervalMs;
-  const named = pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) };
-  const filter = { project, stepMs, intervalMs, ...named, ...present({ release }) };
+  const { isCapped, ...query } = await readRange(coordinator, project, range);
+  const { from, to, intervalMs } = query;
+  const points = (to - from) / intervalMs;
   const [sums, before] = await Promise.all([
-    store.executions.endedCounts({ ...filter, from: toInstant(from), to: toInstant(to) }),
+    store.executions.endedCounts(query),
     store.executions.endedCounts({
-      ...{ ...filter, intervalMs: points * intervalMs },
-      ...{ from: toInstant(2 * from - to), to: toInstant(from) },
+      ...{ ...query, intervalMs: points * intervalMs },
+      ...{ from: toInstant(2 * from - to), to: from },
     }),
   ]);
   const at = Map.groupBy(sums.byInterval, (each) => each.at);
   const byPipeline = Map.groupBy(sums.byPipeline, (each) =>
     JSON.stringify([each.pipeline, each.release]),
   );
+  const capped = isCapped || byPipeline.size > PIPELINES_MAX;
   return {
-    from: formatInstant(toInstant(from)),
-    to: formatInstant(toInstant(to)),
+    from: formatInstant(from),
+    to: formatInstant(to),
     intervalMs,
+    ...(capped && { capped }),
     ...writtenTimes(sums, 'until'),
     points: Array.from({ length: points }, (_, nth) => {
       const begins = toInstant(from + nth * intervalMs);
@@ -164,7 +200,7 @@ async function trendsOf(
     }),
     total: messageOf(sums.byInterval),
     previous: messageOf(before.byInterval),
-    pipelines: [...byPipeline.values()].map((counts) => {
+    pipelines: [...byPipeline.values()].slice(0, PIPELINES_MAX).map((counts) => {
       const [{ pipeline: of, release: pin }] = counts as [(typeof counts)[number]];
       return { pipeline: of, ...present({ release: pin }), ...messageOf(counts) };
     }),

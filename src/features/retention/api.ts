@@ -116,8 +116,12 @@ export class Archives {
   /** Returns a page of archived executions, the last ended first. */
   async list(options: ArchiveListOptions = {}): Promise<Page<ArchivedExecution>> {
     const query = queryOf(readOptions('archive.list', options, LIST_NAMES));
-    const items = await this.#config.store.executions.listArchived(query);
-    return cursorPage(items, query, ({ endedAt, id }) => `${endedAt}:${id}`);
+    const { executions } = this.#config.store;
+    const cursorOf = ({ endedAt, id }: ArchivedPlace): string => `${endedAt}:${id}`;
+    const downTo = await executions.archivedEdge(query);
+    const items = await executions.listArchived({ ...query, ...(downTo && { downTo }) });
+    const page = cursorPage(items, query, cursorOf);
+    return downTo === undefined ? page : { cursor: cursorOf(downTo), ...page };
   }
 
   /** Returns a page of archived executions whose key has all these words. */

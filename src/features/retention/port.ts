@@ -14,6 +14,8 @@ export interface RetentionStore {
   /** Removes everything of it at once, if it is still in the requested state (F-4). */
   remove(request: RemoveRequest): Promise<Removal>;
   archived(id: ExecutionId): Promise<ArchivedExecution | undefined>;
+  /** Where one page of a list with several filters ends, if there are many rows (F-7). */
+  archivedEdge(query: ListArchived): Promise<ArchivedPlace | undefined>;
   /** Sorted by end, newest first (F-7). */
   listArchived(query: ListArchived): Promise<readonly ArchivedExecution[]>;
 }
@@ -63,4 +65,6 @@ export interface ListArchived {
   /** Continues below this one. */
   readonly before?: ArchivedPlace;
   readonly limit: number;
+  /** The last place that the list looks at. */
+  readonly downTo?: ArchivedPlace;
 }

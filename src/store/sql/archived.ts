@@ -2,7 +2,7 @@
 
 import type { ExecutionId } from '../../execution/names.ts';
 import type { ArchivedExecution } from '../../features/retention/model.ts';
-import type { ListArchived, RetentionStore } from '../../features/retention/port.ts';
+import type { ArchivedPlace, ListArchived, RetentionStore } from '../../features/retention/port.ts';
 import {
   ARCHIVED_LABELS,
   type ArchivedLabel,
@@ -11,8 +11,11 @@ import {
   fromArchived,
   toArchived,
 } from '../../features/retention/rows.ts';
+import { toInstant } from '../../support/clock.ts';
+import { LIST_ROWS_MAX } from '../contract/execution-store.ts';
 import { STATUS_CODES } from '../execution-rows.ts';
-import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
+import { countGiven, type Lists } from './newest-first.ts';
+import { all, type Gateway, one, type Script, sql } from './script.ts';
 
 const NAMES = [
   ...['id', 'project', 'pipeline', 'status', 'submitted_at', 'ended_at', 'archived_at'],
@@ -48,18 +51,27 @@ const labels = (kind: number): string =>
 function listBy(
   lead: string,
   [endedAt, id]: readonly [string, string] = ['a.ended_at', 'a.id'],
-): Sql {
-  return sql(`
+): Lists {
+  const edge = sql(`
+  select ${endedAt} as ended_at, ${id} as id
+    from ${lead}
+     and ${endedAt} >= :from::bigint
+     and (${endedAt}, ${id}) < (:belowAt::bigint, :belowId::uuid)
+   order by ${endedAt} desc, ${id} desc
+   limit 1 offset ${LIST_ROWS_MAX - 1}`);
+  const list = sql(`
   select ${COLUMNS}
     from ${lead}
      and ${endedAt} >= :from::bigint
      and (${endedAt}, ${id}) < (:belowAt::bigint, :belowId::uuid)
+     and (${endedAt}, ${id}) >= (:downAt::bigint, :downId::uuid)
      and (:pipeline::text is null or a.pipeline = :pipeline)
      and (:status::smallint is null or a.status = :status)
      and (:tag::text is null or exists (select 1 from ${labels(ARCHIVED_LABELS.tag)} and l.value = :tag))
      and (select count(*) from ${labels(ARCHIVED_LABELS.word)} and l.value = any (:words::text[])) = :wordCount::bigint
    order by ${endedAt} desc, ${id} desc
    limit :limit`);
+  return { list, edge };
 }
 
 const ALL = listBy('hf.archived as a indexed by archived_list where a.project = :project');
@@ -85,9 +97,12 @@ const COUNT = sql(`
              and l.value = :value
            limit 1000) as counted`);
 
-export function archivesOf({ read }: Gateway): Pick<RetentionStore, 'archived' | 'listArchived'> {
+type Archives = Pick<RetentionStore, 'archived' | 'archivedEdge' | 'listArchived'>;
+
+export function archivesOf({ read }: Gateway): Archives {
   return {
     archived: (id) => read(() => archived(id)),
+    archivedEdge: (query) => read(() => archivedEdge(query)),
     listArchived: (query) => read(() => listArchived(query)),
   };
 }
@@ -105,19 +120,36 @@ function* archived(id: ExecutionId): Script<ArchivedExecution | undefined> {
   return row === undefined ? undefined : toArchived(row);
 }
 
-function* listArchived(query: ListArchived): Script<readonly ArchivedExecution[]> {
-  const words = [...new Set(query.words)];
+/** Checks of many rows block other requests, so a page ends after some. */
+function* archivedEdge(query: ListArchived): Script<ArchivedPlace | undefined> {
+  const words = wordsOf(query);
+  if (countGiven(query.pipeline, query.status, query.tag, ...words) < 2) return undefined;
   const label = yield* rarestLabel(query, words);
-  const rows = yield* all<ArchivedRow>(leadOf(query, label), {
-    from: 0,
-    ...query,
-    ...belowOf(query),
-    ...label,
-    words,
-    wordCount: words.length,
-    status: query.status === undefined ? undefined : STATUS_CODES[query.status],
-  });
+  const { edge } = leadOf(query, label);
+  type Row = { readonly ended_at: number; readonly id: ExecutionId };
+  const row = yield* one<Row>(edge, parametersOf(query, label));
+  return row && { endedAt: toInstant(row.ended_at), id: row.id };
+}
+
+function* listArchived(query: ListArchived): Script<readonly ArchivedExecution[]> {
+  const label = yield* rarestLabel(query, wordsOf(query));
+  const { list } = leadOf(query, label);
+  const rows = yield* all<ArchivedRow>(list, parametersOf(query, label));
   return rows.map(toArchived);
+}
+
+function wordsOf({ words }: ListArchived): readonly string[] {
+  return [...new Set(words)];
+}
+
+function parametersOf(query: ListArchived, label: ArchivedLabel | undefined): object {
+  const words = wordsOf(query);
+  return {
+    ...{ from: 0, ...query, ...belowOf(query), ...label, words, wordCount: words.length },
+    downAt: query.downTo?.endedAt ?? 0,
+    downId: query.downTo?.id ?? FIRST_ID,
+    status: query.status === undefined ? undefined : STATUS_CODES[query.status],
+  };
 }
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
@@ -149,7 +181,7 @@ function* rarestLabel(
   return counted.sort((a, b) => a.found - b.found)[0]?.label;
 }
 
-function leadOf({ pipeline, status }: ListArchived, label: ArchivedLabel | undefined): Sql {
+function leadOf({ pipeline, status }: ListArchived, label: ArchivedLabel | undefined): Lists {
   if (label !== undefined) return BY_LABEL;
   if (pipeline !== undefined) return BY_PIPELINE;
   return status === undefined ? ALL : BY_STATUS;

@@ -53,6 +53,9 @@ const ROUTES = sqlPerDialect(
 // ones are the rest.
 const SQLITE_TOTAL_MAX = 6 * COUNT_MAX;
 
+/** The rows that all routes together count in one statement, so that many routes cost no more. */
+const ROUTES_ROWS_MAX = 20 * COUNT_MAX;
+
 const statusCodes = Object.values(STATUS_CODES).filter((code) => code !== STATUS_CODES.running);
 
 const BY_ROUTE = dialects({
@@ -62,7 +65,7 @@ const BY_ROUTE = dialects({
             from (select 1
                     from execution as e indexed by execution_pipeline
                    where e.project = :project and e.pipeline = r.value
-                   limit ${SQLITE_TOTAL_MAX})) as count
+                   limit :total)) as count
     from json_each(:routes) as r`,
   postgres: `
   select r.route, s.status, c.count
@@ -76,7 +79,7 @@ const BY_ROUTE = dialects({
                       and ${ROUTE} = r.route collate "POSIX"
                       and e.status between s.status and s.status
                       and e.status <> 1
-                    limit ${ROWS}) as x) as c
+                    limit :each::bigint) as x) as c
    where c.count > 0`,
 });
 
@@ -140,7 +143,7 @@ const READY = sqlPerDialect(
       .map(
         (each) => `
   select r.route,
-         (select count(*) from (select 1 ${DUE(each)} limit ${ROWS}) as x) as count,
+         (select count(*) from (select 1 ${DUE(each)} limit :each::bigint) as x) as count,
          (select e.ready_at ${DUE(each)} order by e.ready_at limit 1) as oldest
     from (${routes}) as r
    cross join (select 0 as lane union all select 1) as l`,
@@ -198,14 +201,17 @@ type CountRow = { readonly route: string; readonly status: number; readonly coun
 function* pipelineCounts(query: ReadFigures): Script<readonly PipelineCounts[]> {
   const found = yield* all<{ readonly name: string }>(ROUTES, query);
   const routes = JSON.stringify(found.map(({ name }) => name));
+  const part = Math.ceil(ROUTES_ROWS_MAX / Math.max(1, found.length));
+  const limits = { total: Math.min(SQLITE_TOTAL_MAX, part), each: Math.min(ROWS, part) };
   const byStatus = yield* all<CountRow>(BY_STATUS, query);
-  const byRoute = yield* all<CountRow>(BY_ROUTE, { ...query, routes });
-  const ready = yield* all<ReadyRow>(READY, { ...query, routes });
-  const statuses = statusesOf(byStatus, byRoute);
+  const byRoute = yield* all<CountRow>(BY_ROUTE, { ...query, routes, ...limits });
+  const ready = yield* all<ReadyRow>(READY, { ...query, routes, ...limits });
+  const statuses = statusesOf({ byStatus, byRoute }, limits);
+  const readyByRoute = Map.groupBy(ready, ({ route }) => route);
   return [...statuses].sort(byName).map(([route, counts]) => ({
     ...parseRoute(route),
     statuses: counts,
-    ...readyOf(ready.filter((row) => row.route === route)),
+    ...readyOf(readyByRoute.get(route) ?? [], limits),
   }));
 }
 
@@ -213,10 +219,16 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
   return a < b ? -1 : 1;
 }
 
+/** The most rows that the store counted of one route, in all and of each status. */
+interface RouteLimits {
+  readonly total: number;
+  readonly each: number;
+}
+
 /** Counts of several routes that share a limit are all capped when their sum reaches it. */
 function statusesOf(
-  byStatus: readonly CountRow[],
-  byRoute: readonly CountRow[],
+  { byStatus, byRoute }: { byStatus: readonly CountRow[]; byRoute: readonly CountRow[] },
+  { total, each }: RouteLimits,
 ): ReadonlyMap<string, StatusCounts> {
   const routes = new Map<string, StatusCounts>();
   const note = (route: string, status: Status, count: Count): void => {
@@ -239,12 +251,14 @@ function statusesOf(
     note(route, toStatus(status), { count: exact.count, capped: exact.capped || isCut });
   }
   const isCut = isOpenCapped || cappedCodes.size > 0;
+  const counted = Map.groupBy(byStatus, ({ route }) => route);
   for (const { route, status, count } of byRoute) {
-    if (status !== null) note(route, toStatus(status), countUpTo(count));
+    if (status !== null) note(route, toStatus(status), countUpTo(count, each - 1));
     else {
-      const others = sumOf(byStatus.filter((row) => row.route === route));
-      const isUnknown = isCut && count < SQLITE_TOTAL_MAX;
-      note(route, 'completed', isUnknown ? { count: 0, capped: true } : countUpTo(count - others));
+      const rest = countUpTo(Math.max(0, count - sumOf(counted.get(route) ?? [])));
+      const isUnknown = isCut && count < total;
+      const capped = rest.capped || isUnknown || count >= total;
+      note(route, 'completed', { count: isUnknown ? 0 : rest.count, capped });
     }
   }
   return routes;
@@ -256,10 +270,16 @@ type ReadyRow = {
   readonly oldest: number | null;
 };
 
-function readyOf(rows: readonly ReadyRow[]): Pick<PipelineCounts, 'ready' | 'oldestReadyAt'> {
+function readyOf(
+  rows: readonly ReadyRow[],
+  { each }: RouteLimits,
+): Pick<PipelineCounts, 'ready' | 'oldestReadyAt'> {
   const oldest = rows.flatMap((row) => row.oldest ?? []);
   return {
-    ready: countUpTo(rows.reduce((sum, { count }) => sum + count, 0)),
+    ready: countUpTo(
+      rows.reduce((sum, { count }) => sum + count, 0),
+      each - 1,
+    ),
     ...(oldest.length > 0 && { oldestReadyAt: toInstant(Math.min(...oldest)) }),
   };
 }

@@ -15,6 +15,7 @@ import type {
   RolledUp,
 } from '../../features/overview/port.ts';
 import { type Instant, toInstant } from '../../support/clock.ts';
+import { LIST_ROWS_MAX } from '../contract/execution-store.ts';
 import { toStatus } from '../execution-rows.ts';
 import { all, dialects, type Gateway, one, type Script, sql, sqlPerDialect } from './script.ts';
 
@@ -116,28 +117,37 @@ const UNTIL = sql('select until from hf.rollup_position where id = 1');
 const IN_RANGE = `r.project = :project
      and r.step_ms = :stepMs
      and r.at >= :from
-     and r.at < :to
-     and (:route::text is null or r.pipeline = :route or substr(r.pipeline, 1, length(:routes::text)) = :routes)`;
+     and r.at < :to`;
+
+const SIZE = sql(`
+  select count(*) as size
+    from (select 1 from hf.rollup as r where ${IN_RANGE} limit ${LIST_ROWS_MAX + 1}) as counted`);
+
+/** The newest counts, however many a project has. */
+const NEWEST = `
+    from (select r.* from hf.rollup as r where ${IN_RANGE} order by r.at desc limit ${LIST_ROWS_MAX}) as r
+   where (:route::text is null or r.pipeline = :route or substr(r.pipeline, 1, length(:routes::text)) = :routes)`;
 
 const BY_INTERVAL = sql(`
   select r.at - (r.at - :from) % :intervalMs::bigint as at, r.status, r.bucket, sum(r.count)::bigint as count
-    from hf.rollup as r
-   where ${IN_RANGE}
+    ${NEWEST}
    group by 1, 2, 3
    order by 1, 2, 3`);
 
 const BY_PIPELINE = sql(`
   select r.pipeline, r.status, r.bucket, sum(r.count)::bigint as count
-    from hf.rollup as r
-   where ${IN_RANGE}
+    ${NEWEST}
    group by 1, 2, 3
    order by 1, 2, 3`);
 
-export function rollupsOf({ read, write }: Gateway): Pick<OverviewStore, 'rollUp' | 'endedCounts'> {
+type Rollups = Pick<OverviewStore, 'rollUp' | 'endedCounts' | 'endedSize'>;
+
+export function rollupsOf({ read, write }: Gateway): Rollups {
   return {
     // `write`, not `repeat`: the next call continues from the position, whatever became of this one.
     rollUp: () => write(rollUp),
     endedCounts: (query) => read(() => endedCounts(query)),
+    endedSize: (query) => read(() => endedSize(query)),
   };
 }
 
@@ -154,6 +164,10 @@ function* rollUp(): Script<RolledUp> {
   for (const each of FORGET) yield* all(each, { until });
   yield* all(ADVANCE, { until });
   return { until: toInstant(until), more: until < horizon };
+}
+
+function* endedSize(query: ReadEnded): Script<number> {
+  return (yield* one<{ readonly size: number }>(SIZE, query))?.size ?? 0;
 }
 
 type CountRow = { readonly status: number; readonly bucket: number; readonly count: number };

@@ -4,24 +4,36 @@ import assert from 'node:assert/strict';
 import { stamp } from '../../../contract/execution/audit/auditing.ts';
 import { mustOpen, OTHER_CALL } from '../../../contract/execution/awaits/awaiting.ts';
 import { ended, letter } from '../../../contract/execution/repair/repairing.ts';
+import { ARCHIVED, mustRemove } from '../../../contract/execution/retention/keeping.ts';
 import {
   claimAll,
+  commanding,
   heldOf,
   mustFinish,
   mustSubmit,
+  PIPELINE,
   PROJECT,
   running,
   worker,
 } from '../../../contract/execution/worker.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
-import type { InteractionId, PipelineName } from '../../../src/execution/names.ts';
+import type { TerminalStatus } from '../../../src/execution/execution.ts';
+import type { ExecutionId, InteractionId, PipelineName } from '../../../src/execution/names.ts';
 import { interactionPage } from '../../../src/features/awaits/api.ts';
 import type { ListInteractions } from '../../../src/features/awaits/port.ts';
+import type { TrendsMessage } from '../../../src/features/overview/messages.ts';
+import type { PipelineCounts } from '../../../src/features/overview/model.ts';
+import { openServer } from '../../../src/server/serve.ts';
 import {
   type CoordinatorStore,
   LIST_ROWS_MAX,
 } from '../../../src/store/contract/execution-store.ts';
 import { COUNTED_PIPELINES_MAX } from '../../../src/store/sql/census.ts';
+import { inLanes } from '../../../src/support/turns.ts';
+import { until } from '../../server/coordinator.ts';
+
+/** Operations at once that take a connection each. */
+const LANES = 16;
 
 interface BoundedCase {
   readonly name: string;
@@ -33,7 +45,7 @@ interface Found {
   readonly cursor?: string;
 }
 
-const times = <Made>(make: (nth: number) => Promise<Made>): Promise<readonly Made[]> =>
+const times = <Made>(make: (nth: number) => Promise<Made>): Promise<Made[]> =>
   Promise.all(Array.from({ length: LIST_ROWS_MAX }, (_, nth) => make(nth)));
 
 /** The filter matches only the oldest row, after as many as one page checks. */
@@ -127,4 +139,70 @@ export const BOUNDED_CASES: readonly BoundedCase[] = [
       assert.equal(all?.ready, COUNTED_PIPELINES_MAX + 1);
     },
   },
+  {
+    name: 'X-91: the pipelines of a project share the rows that one look at it counts',
+    async run(store) {
+      const submit = (nth: number): Promise<ExecutionId> =>
+        mustSubmit(store, { pipeline: `p${nth}` as PipelineName });
+      await Promise.all(Array.from({ length: 750 }, (_, nth) => submit(nth % 600)));
+      await Promise.all(Array.from({ length: 400 }, () => submit(0)));
+      const { pipelines } = await store.executions.figures({ project: PROJECT });
+      assert.equal(pipelines.length, 600);
+      assert.deepEqual(
+        pipelines.filter(({ pipeline }) => ['p0', 'p1', 'p599'].includes(pipeline)).map(readyIn),
+        ['p0 more than 333', 'p1 2', 'p599 1'],
+      );
+    },
+  },
 ];
+
+/** Long on PostgreSQL, which runs the same scripts; a test of its own checks their plans. */
+export const SCRIPT_CASES: readonly BoundedCase[] = [
+  {
+    name: 'F-7: a page checks 10,000 archived executions',
+    async run(store) {
+      const ann = await worker(store);
+      const archive = async (ids: readonly ExecutionId[], status: TerminalStatus) => {
+        const claims = await claimAll(store, ann);
+        await Promise.all(claims.map((each) => mustFinish(store, heldOf(each, ann), { status })));
+        const removed = { project: PROJECT, archived: ARCHIVED };
+        await inLanes(ids, LANES, (id) => mustRemove(store, id, removed));
+      };
+      await archive([await mustSubmit(store, { tags: ['old'] })], 'failed');
+      await archive(await times(() => mustSubmit(store, { tags: ['old'] })), 'completed');
+      const { archive: archives } = new Holdfast({ store });
+      const failed = { project: PROJECT, status: 'failed' } as const;
+      await expectOldest((page) => archives.list({ ...failed, pipeline: PIPELINE, ...page }));
+      await expectOldest((page) => archives.list({ ...failed, tag: 'old', ...page }));
+      assert.equal((await archives.list(failed)).items.length, 1, 'an index finds the status');
+    },
+  },
+  {
+    name: 'X-93: a trend reads 10,000 counts, and its reply has 1,000 pipelines',
+    async run(store) {
+      const ids = await times((nth) => mustSubmit(store, { pipeline: `p${nth}` as PipelineName }));
+      ids.push(await mustSubmit(store));
+      await inLanes(ids, LANES, (id) => store.executions.cancel(commanding(id)));
+      const server = await openServer({ store, port: 0, auth: 'off', maintenance: false });
+      const trends = async (query: string) => {
+        const response = await fetch(`${server.url}/v1/trends${query}`);
+        return (await response.json()) as TrendsMessage;
+      };
+      // Executions count once they ended a second ago.
+      const { total, capped, pipelines, intervalMs } = await until(async () => {
+        const found = await trends(`?rangeMs=3600000&to=${new Date().toISOString()}`);
+        return found.total.ended.cancelled >= LIST_ROWS_MAX ? found : undefined;
+      });
+      await server.close();
+      assert.deepEqual(
+        [total.ended.cancelled, capped, pipelines.length],
+        [LIST_ROWS_MAX, true, 1_000],
+      );
+      assert.equal(intervalMs, 3_600_000, 'the longest intervals have the fewest counts');
+    },
+  },
+];
+
+function readyIn({ pipeline, ready }: PipelineCounts): string {
+  return `${pipeline}${ready.capped ? ' more than' : ''} ${ready.count}`;
+}
