@@ -4,6 +4,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { WebSocket } from 'ws';
 import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
 import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
 import { digestOf } from '../../src/support/digest.ts';
@@ -63,6 +64,9 @@ const JOBS = 20;
 const CANCELLED = 30_000;
 const GRPC_STREAMS = 8;
 const GRPC_AHEAD = 128;
+const FRAMES = { streams: 8, ahead: 4, messages: 200 };
+const IDLE_STREAMS = 2_000;
+const LISTED = 20_000;
 const UNKNOWN = randomUUID();
 
 async function openSession(tenant: Caller, ttlMs: number): Promise<string> {
@@ -90,6 +94,7 @@ let sessions: readonly string[] = [];
 let followed = '';
 let large: Uint8Array = new Uint8Array();
 let grpcStreams: readonly ClientDuplexStream<Buffer, Buffer>[] = [];
+let webSockets: readonly WebSocket[] = [];
 
 interface Claimed {
   readonly fence: number;
@@ -175,6 +180,65 @@ async function floodGrpc({ access }: Tenant): Promise<void> {
     for (let nth = 0; nth < GRPC_AHEAD; nth += 1) call.write(wire);
     return call;
   });
+}
+
+function openSockets({ access }: Tenant, count: number): readonly WebSocket[] {
+  const headers = { authorization: `Bearer ${access.key}` };
+  const address = `${access.url.replace(/^http/, 'ws')}/v1/stream`;
+  return Array.from({ length: count }, () => {
+    const socket = new WebSocket(address, { headers, perMessageDeflate: false });
+    socket.on('error', () => undefined);
+    return socket;
+  });
+}
+
+/** Sends frames of many messages on several streams, and the next one for each frame of replies. */
+async function floodStreams(tenant: Tenant, kind: string, body: object): Promise<void> {
+  const message = { v: WORK_VERSION, id: 'x', kind, body };
+  const frame = JSON.stringify(Array(FRAMES.messages).fill(message));
+  webSockets = openSockets(tenant, FRAMES.streams);
+  for (const socket of webSockets) {
+    let replies = 0;
+    socket.on('message', (data) => {
+      replies += (JSON.parse(String(data)) as readonly object[]).length;
+      for (; replies >= FRAMES.messages; replies -= FRAMES.messages) socket.send(frame);
+    });
+    socket.once('open', () => {
+      for (let nth = 0; nth < FRAMES.ahead; nth += 1) socket.send(frame);
+    });
+  }
+}
+
+async function closeStreams(): Promise<void> {
+  for (const socket of webSockets) socket.terminate();
+}
+
+/** Submits executions with keys and tags, which lists must check one by one. */
+async function submitListed(tenant: Caller): Promise<void> {
+  if (followed !== '') return;
+  for (let sent = 0; sent < LISTED; sent += 250) {
+    await Promise.all(
+      Array.from({ length: 250 }, (_, nth) => {
+        const about = { key: `k${sent + nth}`, tags: ['t'], attributes: { n: sent + nth } };
+        return tenant.call(
+          ...([
+            'POST',
+            '/v1/executions',
+            JSON.stringify({ pipeline: 'hostile', ...about }),
+          ] as const),
+        );
+      }),
+    );
+  }
+  followed = 'listed';
+}
+
+/** Ends executions of many pipelines, whose rollups trends must read. */
+async function endPipelines(tenant: Caller): Promise<void> {
+  if (followed !== '') return;
+  await submitPipelines(tenant);
+  const job = JSON.stringify({ reason: 'x', filter: {} });
+  await tenant.call('POST', '/v1/jobs/cancel', job);
 }
 
 /** Submits executions that no worker runs, and starts jobs that cancel all of them. */
@@ -386,6 +450,72 @@ export const ATTACKS: readonly Attack[] = [
     inFlight: 16,
     begin: submitPipelines,
     operation: (tenant) => tenant.call('GET', '/v1/depth'),
+  },
+  {
+    name: 'stream messages',
+    inFlight: 0,
+    begin: (tenant) => floodStreams(tenant, 'nothing', {}),
+    end: closeStreams,
+  },
+  {
+    name: 'stream submits',
+    inFlight: 0,
+    begin: (tenant) => floodStreams(tenant, 'submitExecution', { pipeline: 'hostile' }),
+    end: closeStreams,
+  },
+  {
+    name: 'idle streams',
+    inFlight: 8,
+    begin: async (tenant) => {
+      webSockets = openSockets(tenant, IDLE_STREAMS);
+    },
+    // Each write wakes what waits in its project.
+    operation: submit,
+    end: closeStreams,
+  },
+  {
+    name: 'overviews',
+    inFlight: 16,
+    begin: submitPipelines,
+    operation: (tenant) => tenant.call('GET', '/v1/overview'),
+  },
+  {
+    name: 'trends',
+    inFlight: 16,
+    begin: endPipelines,
+    // Equal requests share one read.
+    operation: (tenant, nth) =>
+      tenant.call('GET', `/v1/trends?rangeMs=${3_600_000 + (nth % 10_000)}`),
+  },
+  {
+    name: 'filtered lists',
+    inFlight: 16,
+    begin: submitListed,
+    operation: (tenant) => tenant.call('GET', '/v1/executions?status=failed&tag=t'),
+  },
+  {
+    name: 'lists by key prefix',
+    inFlight: 16,
+    begin: submitListed,
+    operation: (tenant) => tenant.call('GET', '/v1/executions?keyPrefix=k&limit=1'),
+  },
+  {
+    name: 'counts',
+    inFlight: 16,
+    begin: submitListed,
+    operation: (tenant) => tenant.call('GET', '/v1/executions/count?tag=t'),
+  },
+  {
+    name: 'ranges of an attribute',
+    inFlight: 16,
+    begin: submitListed,
+    operation: (tenant) => tenant.call('GET', '/v1/executions?attribute=n&min=0&limit=1'),
+  },
+  {
+    name: 'audit',
+    inFlight: 16,
+    begin: submitListed,
+    operation: (tenant) => tenant.call('GET', '/v1/audit?actor=nobody&action=cancel'),
   },
   {
     name: 'lists of pipelines',
