@@ -63,6 +63,8 @@ export async function onEndpoint(
     readonly capacity?: number;
     /** Runs before the coordinator starts. */
     readonly first?: (store: CoordinatorStore) => Promise<void>;
+    /** The store as the coordinator sees it. */
+    readonly through?: (store: CoordinatorStore) => CoordinatorStore;
   },
   play: (stand: EndpointStand) => Promise<void>,
 ): Promise<void> {
@@ -73,7 +75,7 @@ export async function onEndpoint(
   const store = openMemoryStore();
   await given.first?.(store);
   const server = await openServer({
-    ...{ store, port: 0, maintenance: false },
+    ...{ store: given.through?.(store) ?? store, port: 0, maintenance: false },
     push: {
       endpoints: [{ url: endpoint.url, pipelines, capacity }],
       signing: SIGNING,

@@ -8,6 +8,7 @@ import { type Holdfast, pipeline, question } from '../../src/index.ts';
 import type { PushCommand } from '../../src/protocol/messages/push.ts';
 import { Signer } from '../../src/protocol/messages/signing.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { StoreUnavailable } from '../../src/support/fault.ts';
 import { until } from '../server/coordinator.ts';
 import { createKey } from './backend.ts';
 import { onEndpoint, SIGNING, whenDriven } from './push-stand.ts';
@@ -208,6 +209,33 @@ test('M-16, M-29: calls that fail while probes pass cost no claim, are repeated 
       );
     }
   });
+});
+
+test('M-16, M-29: after a store outage during the one call of an open circuit, the endpoint is called again', async () => {
+  let calls = 0;
+  let outages = 0;
+  const failing = async (request: Request): Promise<Response> => {
+    calls += 1;
+    return calls === 1 ? new Response('bad gateway', { status: 502 }) : handler(request);
+  };
+  const through = (store: CoordinatorStore): CoordinatorStore => ({
+    ...store,
+    executions: {
+      ...store.executions,
+      history(query) {
+        if (calls !== 1 || outages > 0) return store.executions.history(query);
+        outages += 1;
+        return Promise.reject(new StoreUnavailable('The store is away.'));
+      },
+    },
+  });
+  const circuit = { failuresMax: 1, cooldownMs: 100 };
+  const held = whenDriven(handler, failing);
+  await onEndpoint({ handler: held, pipelines: ['three'], circuit, through }, async (stand) => {
+    const handle = await stand.holdfast.submit(three, 1);
+    assert.equal(await handle.result(), 5);
+  });
+  assert.deepEqual([calls, outages], [2, 1]);
 });
 
 test('M-16: an endpoint without the pipeline denies it, and the execution goes to one that has it', async () => {
