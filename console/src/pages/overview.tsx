@@ -1,7 +1,7 @@
 // Overview: what needs a person, then rates and durations over a range, pipelines and heartbeats. All figures
 // are counted in the store.
 
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { OverviewMessage, TrendsMessage } from '../../../src/features/overview/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOverview } from '../api/overview.ts';
@@ -60,6 +60,12 @@ export function OverviewPage(): ReactNode {
     }),
     { everyMs: TRENDS_MS },
   );
+  // A new range is read while the concerns of the last one stay.
+  const [read, setRead] = useState(trends.data);
+  if (trends.data !== undefined && trends.data !== read) setRead(trends.data);
+  const isComplete = read !== undefined || trends.error !== null;
+  const concerns =
+    overview.data === undefined || !isComplete ? undefined : concernsOf(overview.data, read);
   const names = [...new Set(overview.data?.pipelines.map((each) => each.pipeline))];
   return (
     <>
@@ -83,9 +89,7 @@ export function OverviewPage(): ReactNode {
         </select>
       </PageHead>
       <ProblemNote error={overview.error ?? trends.error} />
-      <Attention
-        concerns={overview.data === undefined ? undefined : concernsOf(overview.data, trends.data)}
-      />
+      <Attention concerns={concerns} />
       <Figures overview={overview.data} trends={trends.data} pipeline={pipeline} />
       <TrendCharts trends={trends.data} location={location} />
       <div className="overview-split">
