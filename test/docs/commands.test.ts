@@ -85,6 +85,8 @@ const COORDINATOR = 'holdfast serve --auth off --admin main\nworker\n';
 /** The first id that a command prints. */
 const idIn = (command: string): string =>
   `$(holdfast ${command} --json | grep -o '"id":"[^"]*' | head -1 | cut -c 7-)`;
+/** What the coordinator of the page printed at its start. */
+const FIRST_KEY = '$(grep -oh "hf_[a-z0-9]*_[A-Za-z0-9_-]*" "$SCRATCH"/.log-* | head -1)';
 const PIPELINES = `mkdir -p src; echo "import { pipeline } from 'holdfast';
 export const order = pipeline({ name: 'order', run: async () => 1 });" > src/pipelines.ts
 `;
@@ -152,16 +154,16 @@ holdfast submit order 1 --key order-4711; holdfast cancel ${idIn('list')}; holdf
   },
   'docs/operate/projects.md': { before: COORDINATOR },
   'docs/operate/proxy.md': {
-    before: `openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=holdfast -keyout key.pem -out cert.pem\n`,
-    // Tests listen on loopback only.
     fill: {
+      'hf_…': FIRST_KEY,
+      // With a setting, it checks a start on this machine.
+      'holdfast doctor': 'unset HOLDFAST_PORT; holdfast doctor',
+      // Tests listen on loopback only.
       '0.0.0.0': '127.0.0.1',
       'holdfast serve --trust-proxy': 'holdfast serve --port 7443 --trust-proxy',
     },
   },
-  'docs/operate/run.md': {
-    fill: { 'hf_…': '$(grep -oh "hf_[a-z0-9]*_[A-Za-z0-9_-]*" "$SCRATCH"/.log-* | head -1)' },
-  },
+  'docs/operate/run.md': { fill: { 'hf_…': FIRST_KEY } },
   'docs/operate/upgrade.md': { before: 'holdfast migrate --store postgres://db/app\n' },
 };
 

@@ -69,7 +69,7 @@ exec "$NODE" --import "$HOOK" "$MAIN" "$@"`,
   worker: `"$NODE" "${WORKER}" "$@" > "$SCRATCH/.worker" 2>&1 &`,
   // Names the page whose commands follow.
   page: '',
-  ...{ cp: undefined, grep: undefined, curl: undefined, openssl: undefined },
+  ...{ cp: undefined, rm: undefined, grep: undefined, curl: undefined, openssl: undefined },
   ...{ createdb: undefined, pg_dump: undefined, pg_restore: undefined, sqlite3: undefined },
 };
 
