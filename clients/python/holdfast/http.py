@@ -113,13 +113,17 @@ class Http:
         headers: Mapping[str, str],
         timeout: float,
     ) -> tuple[int, http.client.HTTPResponse, bytes]:
-        is_sent = False
+        is_sent = is_cut = False
         connection, is_kept = self._take(timeout)
         try:
             if connection.sock is None:
                 connection.connect()
             is_sent = True
-            connection.request(method, address, content, dict(headers))
+            try:
+                connection.request(method, address, content, dict(headers))
+            except (BrokenPipeError, ConnectionResetError):
+                # It may have refused a large body before it read all of it. The reply has the reason.
+                is_cut = True
             reply = connection.getresponse()
             data = reply.read()
         except (OSError, http.client.HTTPException) as error:
@@ -131,7 +135,10 @@ class Http:
             if is_sent and method != "GET":
                 raise OutcomeUnknown(f"{message} The request may have had its effect.") from error
             raise Unavailable(f"{message} Nothing was done.") from error
-        self._give_back(connection)
+        if is_cut:
+            self._drop(connection)
+        else:
+            self._give_back(connection)
         return reply.status, reply, data
 
     def _take(self, timeout: float) -> tuple[http.client.HTTPConnection, bool]:

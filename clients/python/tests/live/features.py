@@ -62,6 +62,12 @@ async def races(ctx: Context, _):
     return "signal" if going in done else "sleep"
 
 
+@pipeline("asks")
+async def asks(ctx: Context, given):
+    answer = await ctx.ask("approval", {"amount": given})
+    return [answer.status, answer.value]
+
+
 @pipeline("loops")
 async def loops(ctx: Context, given):
     return [await ctx.step("again", lambda step, nth=nth: [nth, step.attempt]) for nth in range(given)]
@@ -84,7 +90,8 @@ async def has_a_bug(ctx: Context, _):
 
 class Features(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self):
-        pipelines = [vowels, calls_remote, square, fans_out, waits, races, loops, slow_once, has_a_bug]
+        pipelines = [vowels, calls_remote, square, fans_out, waits, races, asks]
+        pipelines += [loops, slow_once, has_a_bug]
         self.client = Client()
         self.worker = Worker(pipelines, ttl=3.0, grace=0.2)
         self.working = asyncio.ensure_future(self.worker.run())
@@ -115,6 +122,14 @@ class Features(unittest.IsolatedAsyncioTestCase):
         id = await self.client.submit(races)
         await self.client.signal(id, "go", 1)
         self.assertEqual(await self.client.result(id), "signal")
+
+    async def test_a_person_answers_a_question_through_the_client(self):
+        id = await self.client.submit(asks, 4200)
+        while not (open := await self.client.questions(id)):
+            await asyncio.sleep(0.05)
+        self.assertEqual(open[0]["request"], {"amount": 4200})
+        await self.client.answer(open[0]["id"], "yes")
+        self.assertEqual(await self.client.result(id), ["answered", "yes"])
 
     async def test_steps_of_a_loop_have_keys_of_their_own(self):
         self.assertEqual(await self.run_one(loops, 3), [[0, 1], [1, 1], [2, 1]])
