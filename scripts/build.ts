@@ -25,7 +25,10 @@ for (const name of globSync('**/*.{js,d.ts}', { cwd: join(DIST, 'contract') })) 
 // Comments stay in the declarations, for editors, and leave the code, to keep the package small.
 for (const name of globSync('**/*.js', { cwd: DIST })) {
   const file = join(DIST, name);
-  const { code } = transformSync(readFileSync(file, 'utf8'), { legalComments: 'none' });
+  const { code } = transformSync(readFileSync(file, 'utf8'), {
+    charset: 'utf8',
+    legalComments: 'none',
+  });
   writeFileSync(file, code);
 }
 // No editor reads a declaration that no entry point reaches.
