@@ -1,8 +1,8 @@
 // Starts an execution: a new one, or one with the input of another, edited.
 
 import { type ReactNode, useId, useState } from 'react';
-import type { SubmitBody } from '../../../src/protocol/messages/submission.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
+import type { SubmitBody } from '../../../src/protocol/messages/submission.ts';
 import { useOverview } from '../api/overview.ts';
 import { useMay, useOperation, useRead } from '../api/reads.ts';
 import { Dialog } from '../parts/dialog.tsx';
