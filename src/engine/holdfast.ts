@@ -354,6 +354,7 @@ export class Holdfast {
     const result = await store(this.store, request, args.options?.client);
     if (result.kind === 'refused') throw new SubmitRefused(result);
     const { id, existing } = result;
+    if (!existing && args.options?.client === undefined) this.#results.submittedHere(id);
     return {
       id,
       existing,

@@ -1,11 +1,14 @@
-// Waits for executions to end. All waiting callers of a process share one query at a time. A wakeup
-// triggers the query at once; polling covers lost wakeups.
+// Waits for executions to end. Executions that end in this process settle their callers without a
+// query. For all others, waiting callers share one query at a time. A wakeup triggers it at once,
+// unless the wakeup names the executions that ended, and none of them has a caller left. Polling
+// covers lost wakeups.
 
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
 import { Continuations, parseBody } from '../execution/history.ts';
 import { DEFAULT_PROJECT, type ExecutionId } from '../execution/names.ts';
 import { describeExecutionRefusal } from '../execution/refusal.ts';
+import type { WakeupCause } from '../execution/wakeups.ts';
 import type { Outcome } from '../store/contract/execution-store.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { readOptions, requireMethods } from '../support/options.ts';
@@ -14,6 +17,11 @@ import { ExecutionFailed } from './failures.ts';
 import { OUTPUT } from './values/place.ts';
 
 const POLL_MS = 1_000;
+/** The first poll for an execution that was submitted here a moment ago. */
+const FRESH_POLL_MS = 100;
+/** The most submits that are remembered, and the longest body of an outcome. */
+const FRESH_MAX = 2_000;
+const FRESH_CHARS_MAX = 1_024;
 const BATCH = 1_000;
 /** Above this many waiting callers, all wakeups within a pause share one query. */
 const FEW = 100;
@@ -46,7 +54,15 @@ export function signalFrom(waiting: Waiting): AbortSignal | undefined {
 export class Results {
   readonly #config: EngineConfig;
   readonly #waiting: Map<ExecutionId, Set<Waiter>> = new Map();
+  /**
+   * What was submitted here, without a caller that waited for it yet. The outcome, if it has ended
+   * here since.
+   */
+  readonly #fresh: Map<ExecutionId, Outcome | undefined> = new Map();
   readonly #unlisten: () => void;
+  /** Waited-for executions that wakeups named since the last query. Undefined: any. */
+  #ended: Set<ExecutionId> | undefined = new Set();
+  #pollAtMs = Infinity;
   #isPolling = false;
   #isPollDue = false;
   #isNotified = false;
@@ -54,12 +70,23 @@ export class Results {
 
   constructor(config: EngineConfig) {
     this.#config = config;
-    this.#unlisten = config.store.executions.onWakeup(() => this.#onWakeup());
+    this.#unlisten = config.store.executions.onWakeup((_, cause) => this.#onWakeup(cause));
   }
 
   /** An execution ended in this process, so its waiting callers need no query. */
   endedHere(outcome: Outcome): void {
-    if (this.#waiting.size > 0) this.#settle(outcome);
+    const { id, event } = outcome;
+    const isShort = (event.body?.length ?? 0) <= FRESH_CHARS_MAX;
+    if (this.#waiting.has(id)) this.#settle(outcome);
+    else if (this.#fresh.has(id) && isShort) this.#fresh.set(id, outcome);
+    else this.#fresh.delete(id);
+  }
+
+  /** Most callers wait for what they just submitted, which needs no query. */
+  submittedHere(id: ExecutionId): void {
+    this.#fresh.set(id, undefined);
+    const [first] = this.#fresh.keys();
+    if (this.#fresh.size > FRESH_MAX && first !== undefined) this.#fresh.delete(first);
   }
 
   /** The output, when the execution or its continuation completes. Throws ExecutionFailed. */
@@ -114,11 +141,16 @@ export class Results {
         reject(signal?.reason);
       };
       if (signal?.aborted === true) return reject(signal.reason);
+      const isFresh = this.#fresh.has(id);
+      const outcome = this.#fresh.get(id);
+      this.#fresh.delete(id);
+      if (outcome !== undefined) return resolve(outcome);
       signal?.addEventListener('abort', abort, { once: true });
       const all = this.#waiting.get(id) ?? new Set();
       all.add(waiting);
       this.#waiting.set(id, all);
-      this.#poll();
+      if (isFresh) this.#pollWithin(FRESH_POLL_MS);
+      else this.#poll();
     });
   }
 
@@ -142,16 +174,28 @@ export class Results {
    * Waits for the end of this turn: by then `endedHere` has settled the executions that ended in
    * this process.
    */
-  #onWakeup(): void {
-    if (this.#waiting.size === 0 || this.#isNotified) return;
+  #onWakeup(cause: WakeupCause | undefined): void {
+    if (cause?.ended === undefined) this.#ended = undefined;
+    else for (const id of cause.ended) if (this.#waiting.has(id)) this.#ended?.add(id);
+    if (this.#waiting.size === 0 || this.#isNotified || this.#ended?.size === 0) return;
     this.#isNotified = true;
     const poll = (): void => {
       this.#isNotified = false;
-      this.#poll();
+      const named = this.#ended && [...this.#ended];
+      this.#ended = new Set();
+      if (named === undefined || named.some((id) => this.#waiting.has(id))) this.#poll();
     };
     const { timers } = this.#config;
     if (this.#waiting.size <= FEW) timers.soon(poll);
     else timers.after(MANY_PAUSE_MS, poll);
+  }
+
+  #pollWithin(ms: number): void {
+    const atMs = this.#config.clock.monotonicMs() + ms;
+    if (this.#isPolling || atMs >= this.#pollAtMs) return;
+    this.#cancelPoll?.();
+    this.#pollAtMs = atMs;
+    this.#cancelPoll = this.#config.timers.after(ms, () => this.#poll());
   }
 
   #poll(): void {
@@ -162,6 +206,7 @@ export class Results {
     }
     this.#isPolling = true;
     this.#cancelPoll?.();
+    this.#pollAtMs = Infinity;
     this.#readOutcomes().then(
       () => this.#pollEnded(),
       () => this.#pollEnded(),
@@ -173,9 +218,7 @@ export class Results {
     if (this.#isPollDue) {
       this.#isPollDue = false;
       this.#config.timers.soon(() => this.#poll());
-    } else if (this.#waiting.size > 0) {
-      this.#cancelPoll = this.#config.timers.after(POLL_MS, () => this.#poll());
-    }
+    } else if (this.#waiting.size > 0) this.#pollWithin(POLL_MS);
   }
 
   async #readOutcomes(): Promise<void> {

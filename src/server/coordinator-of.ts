@@ -10,7 +10,7 @@ import type { JobLimits } from '../features/repair/job-limits-api.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
 import { HistorySizes } from '../protocol/rest/history-sizes.ts';
 import { type Coordinator, projectShare } from '../protocol/rest/route.ts';
-import { FairWakeups, WaitingHints } from '../protocol/rest/wakeups.ts';
+import { FairWakeups, readinessOf, WaitingHints } from '../protocol/rest/wakeups.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { requireFewValues, valuesIn } from '../support/json-size.ts';
@@ -100,6 +100,7 @@ export function buildCoordinator(
     // Before the wakeup port, because a woken client reads the hints.
     hints: new WaitingHints(store.executions, random.uuid()),
     wakeups: new FairWakeups(store.executions, timers),
+    readiness: new FairWakeups(readinessOf(store.executions), timers),
     claimTurns: new Turns(CLAIMS_MAX),
     announced: new AnnouncedPipelines(store.executions, clock),
     histories: new HistorySizes(store.executions, limits),

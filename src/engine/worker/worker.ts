@@ -47,7 +47,9 @@ export class LiveWorker implements Worker {
       duties: this.#duties,
       denied: (end) => this.#giveUp(end),
     });
-    this.#unlisten = config.store.executions.onWakeup(() => this.#loop.notify());
+    this.#unlisten = config.store.executions.onWakeup((_, cause) => {
+      if (cause?.mayBeReady !== false) this.#loop.notify();
+    });
     this.#current.listen({
       noticed: () => this.#loop.readInboxes(),
       lost: () => {

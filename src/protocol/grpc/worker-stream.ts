@@ -77,7 +77,7 @@ export class WorkerStream {
     if (this.#signal.aborted) return;
     this.#release = hold(caller);
     this.#admittedAtMs = coordinator.clock.monotonicMs();
-    this.#unlisten = coordinator.wakeups.listen(caller.project, () => this.#onWakeup());
+    this.#unlisten = coordinator.readiness.listen(caller.project, () => this.#onWakeup());
   }
 
   async #take(wire: Buffer): Promise<void> {

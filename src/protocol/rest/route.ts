@@ -33,6 +33,8 @@ export interface Coordinator {
   readonly hints: WaitingHints;
   /** Wakes waiting requests, a few of each project at once. */
   readonly wakeups: FairWakeups;
+  /** The same, but only if an execution may have become ready. */
+  readonly readiness: FairWakeups;
   /** Every request takes a part of its project's share, whatever transport it uses. */
   readonly shares: FairShares;
   readonly claimTurns: Turns;

@@ -82,6 +82,16 @@ export class FairWakeups {
   }
 }
 
+/** Leaves out wakeups of executions that only ended. */
+export function readinessOf(wakeups: Wakeups): Wakeups {
+  return {
+    onWakeup: (listener) =>
+      wakeups.onWakeup((projects, cause) => {
+        if (cause?.mayBeReady !== false) listener(projects, cause);
+      }),
+  };
+}
+
 function* take<Item>(items: Iterable<Item>, count: number): Generator<Item> {
   let left = count;
   for (const item of items) {

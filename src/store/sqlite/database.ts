@@ -9,7 +9,7 @@
 //   - An operation that throws is undone and rejected alone. Throwing means a bug or a failing disk,
 //     so the first pass has no savepoints. After a throw, the flush repeats with one each.
 
-import type { WokenProjects } from '../../execution/wakeups.ts';
+import type { WakeupCause, WokenProjects } from '../../execution/wakeups.ts';
 import { describeSeal, type Seal } from '../../features/export/model.ts';
 import type { LeaseKey } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
@@ -83,7 +83,7 @@ interface MetaRow {
 export class Database {
   readonly hints: Listeners<[LeaseKey]> = new Listeners();
   /** Called once per flush in which an execution may have become ready or has ended. */
-  readonly wakeups: Listeners<[WokenProjects]> = new Listeners();
+  readonly wakeups: Listeners<[WokenProjects, WakeupCause]> = new Listeners();
   readonly #connection: Connection;
   readonly #config: DatabaseConfig;
   readonly #clock: StoreClock;
@@ -257,7 +257,7 @@ export class Database {
     if (isBoundary) this.#config.onBoundary?.('after', this.#boundaries);
     for (const queued of performed) queued.resolve(queued.result);
     for (const key of hints) this.hints.call(key);
-    if (transaction.notifies) this.wakeups.call(transaction.woken);
+    if (transaction.notifies) this.wakeups.call(transaction.woken, transaction.cause);
   }
 
   /**

@@ -3,8 +3,8 @@
 // stale (C-1).
 
 import type { StatementSync } from 'node:sqlite';
-import type { ProjectName } from '../../execution/names.ts';
-import type { WokenProjects } from '../../execution/wakeups.ts';
+import type { ExecutionId, ProjectName } from '../../execution/names.ts';
+import type { WakeupCause, WokenProjects } from '../../execution/wakeups.ts';
 import type { NewLeaseEvent } from '../../lease/event.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
@@ -65,6 +65,9 @@ export class Transaction implements ReadTransaction {
   #notifies = false;
   /** Undefined: any project. */
   #woken: Set<ProjectName> | undefined = new Set();
+  /** Undefined: any execution. */
+  #ended: Set<ExecutionId> | undefined = new Set();
+  #mayBeReady = false;
 
   constructor(connection: Connection, policy: LeasePolicy, now: Instant) {
     this.#connection = connection;
@@ -120,14 +123,21 @@ export class Transaction implements ReadTransaction {
   }
 
   /** Marks that an execution may have become ready or has ended, in this project or in any. */
-  notify(project?: ProjectName): void {
+  notify(project?: ProjectName, cause?: WakeupCause): void {
     this.#notifies = true;
+    if (cause?.ended === undefined) this.#ended = undefined;
+    else for (const id of cause.ended) this.#ended?.add(id);
+    this.#mayBeReady ||= cause?.mayBeReady !== false;
     if (project === undefined) this.#woken = undefined;
     else this.#woken?.add(project);
   }
 
   get woken(): WokenProjects {
     return this.#woken;
+  }
+
+  get cause(): WakeupCause {
+    return { ended: this.#ended, mayBeReady: this.#mayBeReady };
   }
 
   get notifies(): boolean {

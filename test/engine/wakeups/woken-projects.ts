@@ -2,14 +2,43 @@ import assert from 'node:assert/strict';
 import {
   claiming,
   claimOnce,
+  finishing,
   heldOf,
   mustSubmit,
   OTHER_PROJECT,
   PROJECT,
   worker,
 } from '../../../contract/execution/worker.ts';
-import type { WokenProjects } from '../../../src/execution/wakeups.ts';
+import type { WakeupCause, WokenProjects } from '../../../src/execution/wakeups.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+
+/** A submit ends nothing, and an end without a parent makes nothing ready. */
+async function checkCauses(store: CoordinatorStore): Promise<void> {
+  const { executions } = store;
+  const causeOf = async (operation: () => Promise<unknown>): Promise<unknown> => {
+    const first = Promise.withResolvers<unknown>();
+    const stop = executions.onWakeup((_, cause) => first.resolve(cause));
+    await operation();
+    const cause = await first.promise;
+    stop();
+    return cause;
+  };
+  const bob = await worker(store, 'bob');
+  const held = async (): Promise<ReturnType<typeof heldOf>> => {
+    const [claim] = (await claimOnce(store, claiming(bob, 1, { project: PROJECT }))).claims;
+    assert.ok(claim !== undefined);
+    return heldOf(claim, bob);
+  };
+  const submitted = await causeOf(() => mustSubmit(store));
+  assert.deepEqual(submitted, { ended: new Set(), mayBeReady: true });
+  const alone = await held();
+  const ended = await causeOf(() => executions.finish(finishing(alone)));
+  assert.deepEqual(ended, { ended: new Set([alone.id]), mayBeReady: false });
+  await mustSubmit(store, { concurrency: { key: 'one', limit: 1 } });
+  const placed = await held();
+  const freed = await causeOf(() => executions.finish(finishing(placed)));
+  assert.equal((freed as WakeupCause).mayBeReady, true, 'another may wait for its slot');
+}
 
 /** Writes of a known project wake only that project alone; others wake all. */
 export async function checkWokenProjects(store: CoordinatorStore): Promise<void> {
@@ -35,6 +64,7 @@ export async function checkWokenProjects(store: CoordinatorStore): Promise<void>
     executions.finish({ ...held, project: PROJECT, status: 'completed', events }),
   );
   assert.deepEqual(ended, new Set([PROJECT]));
+  await checkCauses(store);
   await mustSubmit(store);
   const [lost] = (await claimOnce(store, claiming(ann, 1, { project: PROJECT }))).claims;
   assert.ok(lost !== undefined);

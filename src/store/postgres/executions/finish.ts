@@ -67,7 +67,11 @@ async function flush(
     ),
   );
   if (row !== undefined && row.done > 0) {
-    parts.wakeups.notify(requests.map(({ project }) => project));
+    parts.wakeups.notify(
+      requests.map(({ project }) => project),
+      // Alone, it has neither a parent nor a slot that another execution waits for.
+      { ended: new Set(requests.map(({ id }) => id)), mayBeReady: children },
+    );
   }
   for (const request of requests) parts.ledger.forget(request);
   const at = row?.at as Instant;

@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { SUBMITTED } from '../../../execution/wakeups.ts';
 import { changedBySubmit } from '../../../features/audit/decide.ts';
 import type { Audited } from '../../../features/audit/model.ts';
 import type { Instant } from '../../../support/clock.ts';
@@ -35,7 +36,10 @@ async function flush(
   requests: readonly (Submit & Audited)[],
 ): Promise<readonly (SubmitResult | undefined)[]> {
   const inserted = await insertAll(parts, requests);
-  parts.wakeups.notify(requests.map(({ project }) => project));
+  parts.wakeups.notify(
+    requests.map(({ project }) => project),
+    SUBMITTED,
+  );
   return requests.map(({ id }, nth) =>
     inserted[nth] ? { kind: 'submitted', id, existing: false } : undefined,
   );
