@@ -3,6 +3,7 @@
 
 import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { isHeld } from '../protocol/messages/operation.ts';
 import { problemFrom } from '../protocol/rest/problems.ts';
 import {
   type Caller,
@@ -214,13 +215,14 @@ async function result(
   // The response is still open here, so its `close` event will come.
   requireCaller(reply);
   const header = (name: string): string | undefined => oneOf(request.headers[name]);
+  const isLong = isHeld(route, request.body);
   const call = check({
     ...{ params: request.params, query: request.query, body: request.body, header },
     caller: parts.admission.caller(request),
     isEncrypted: request.protocol === 'https',
-    signal: route.isLong === true ? signalOf(parts, { request, reply }) : parts.stopping,
+    signal: isLong ? signalOf(parts, { request, reply }) : parts.stopping,
   });
-  if (route.isLong === true) reply.raw.once('close', parts.held.hold(call.caller));
+  if (isLong) reply.raw.once('close', parts.held.hold(call.caller));
   const replied = await route.handle(parts.coordinator, call);
   if (replied.isUpgrade === true) return parts.openStream({ request, reply });
   if (replied.isIdle === true) IDLE.add(request);

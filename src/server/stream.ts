@@ -6,11 +6,12 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Role } from '../features/access/model.ts';
+import { isHeld } from '../protocol/messages/operation.ts';
 import { FRAME_BYTES_MAX } from '../protocol/messages/stream-connection.ts';
-import { isWorkKind } from '../protocol/messages/work-messages.ts';
+import { isWorkKind, workMessage } from '../protocol/messages/work-messages.ts';
 import { projectShare } from '../protocol/rest/route.ts';
 import { dispatchOf } from '../protocol/work/dispatch.ts';
-import { isLongMessage, MessageStream, STREAM_ENDS } from '../protocol/work/message-stream.ts';
+import { MessageStream, STREAM_ENDS } from '../protocol/work/message-stream.ts';
 import { type ByteTurns, LARGE_BYTES } from '../support/turns.ts';
 import type { Admission } from './admission.ts';
 import { KEY_CACHE_MS } from './gate.ts';
@@ -68,8 +69,8 @@ export function streamOpener(parts: StreamParts): (exchange: HttpExchange) => vo
     const roles = isWorkKind(kind) ? WORKERS : routes.get(kind)?.allows;
     return roles === 'public' ? undefined : roles;
   };
-  const isLong = (kind: string): boolean =>
-    isLongMessage(kind) || routes.get(kind)?.isLong === true;
+  const isLong = (kind: string, body: unknown): boolean =>
+    isHeld(isWorkKind(kind) ? workMessage(kind) : (routes.get(kind) ?? {}), body);
   return ({ request, reply }) => {
     const upgrading = UPGRADING.get(request.raw);
     if (upgrading === undefined) throw new Error('A stream was opened without an upgrade.');

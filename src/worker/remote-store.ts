@@ -3,7 +3,7 @@
 
 import type { SessionId } from '../lease/names.ts';
 import type { LeasePolicy } from '../lease/policy.ts';
-import type { Transport } from '../protocol/messages/envelope.ts';
+import { REPLY_TIMEOUT_MS, type Transport } from '../protocol/messages/envelope.ts';
 import type { WorkKind } from '../protocol/messages/work-messages.ts';
 import type {
   Claim,
@@ -27,6 +27,8 @@ export interface Hello {
   readonly policy: LeasePolicy;
   /** True if the coordinator has a stream. Absent in builds without one. */
   readonly stream?: boolean;
+  /** True if claims may wait. Absent in builds where they cannot. */
+  readonly claimsWait?: boolean;
   /** The version of the worker protocol. Absent in builds that know only one. */
   readonly version?: number;
 }
@@ -45,13 +47,15 @@ const UNDER_WAY_MAX = 2_000;
 export function remoteStore(parts: RemoteParts): WorkerStore {
   const { hello, transport, clock, timers } = parts;
   const wakeups = new RemoteWakeups(transport, timers);
+  const claimsWait = hello.claimsWait === true && transport.claimsWait === true;
   return {
     kind: 'remote',
     policy: hello.policy,
     durability: hello.durability,
     hintsReach: 'all-processes',
+    claimsWait,
     sessions: sessionsOf(parts),
-    executions: executionsOf(transport, clock, wakeups),
+    executions: executionsOf(transport, clock, claimsWait ? undefined : wakeups),
     onHint: () => () => undefined,
     async close() {
       wakeups.close();
@@ -105,7 +109,7 @@ function sessionsOf({ transport, pipelines }: RemoteParts): WorkerStore['session
 function executionsOf(
   transport: Transport,
   clock: Clock,
-  wakeups: RemoteWakeups,
+  wakeups: RemoteWakeups | undefined,
 ): WorkerExecutions {
   const queue = new WriteQueue(transport);
   const write = <Result>(verb: string, request: OwnerWrite): Promise<Result> =>
@@ -148,7 +152,7 @@ function executionsOf(
     getBlob: ({ digest }) => found(transport.request({ kind: 'getBlob', body: { digest } })),
     // The coordinator does this when it sends values.
     attributeBlobs: async () => undefined,
-    onWakeup: (listener) => wakeups.listen(listener),
+    onWakeup: (listener) => wakeups?.listen(listener) ?? (() => undefined),
   };
 }
 
@@ -180,13 +184,15 @@ async function carriedBy(transport: Transport, id: SessionId): Promise<readonly 
 }
 
 function claimBy(transport: Transport, request: Claim): Promise<ClaimResult> {
-  const { session, pipelines, release, shares, dice } = request;
+  const { session, pipelines, release, shares, dice, waitMs } = request;
   const body = {
     ...{ session, pipelines, shares },
     ...(release === undefined ? {} : { release }),
     ...(dice === undefined ? {} : { dice }),
+    ...(waitMs === undefined ? {} : { waitMs }),
   };
-  return transport.request({ kind: 'claimExecutions', body });
+  const timeoutMs = REPLY_TIMEOUT_MS + (waitMs ?? 0);
+  return transport.request({ kind: 'claimExecutions', body, timeoutMs });
 }
 
 const ABSENT: ReadonlySet<string> = new Set(['not-found', 'execution-unknown']);

@@ -23,6 +23,7 @@ export function streamTransport(options: StreamTransportOptions): Transport {
 
 class StreamTransport implements Transport {
   readonly name = 'stream';
+  readonly claimsWait = true;
   readonly #rest: Transport;
   readonly #stream: StreamCaller;
   /** The coordinator has a stream. */

@@ -21,6 +21,8 @@ import type { CurrentSession } from './worker-session.ts';
 
 /** The most that one claim takes, so that no claim stalls the worker. */
 const CLAIM_MAX = 500;
+/** The longest wait of one claim. */
+const WAIT_MS_MAX = 20_000;
 const NO_CLAIM = { code: 'not-claimed' } as const;
 /** The longest time that a free slot waits for others, so that one claim fills several. */
 const FILL_MS = 50;
@@ -145,7 +147,11 @@ export class ClaimLoop implements DriveEvents {
     const { id: session } = current.session;
     const shares = this.#lanes.next(Math.min(free, CLAIM_MAX));
     const dice = this.#config.random.next();
-    const request = { session, pipelines: this.#names, shares, dice, ...announcer.claimFor };
+    const waitMs = this.#waitMs(shares);
+    const request = {
+      ...{ session, pipelines: this.#names, shares, dice, ...announcer.claimFor },
+      ...(waitMs > 0 && { waitMs }),
+    };
     this.#isClaiming = true;
     const result = await this.#config.store.executions.claim(request).finally(() => {
       this.#isClaiming = false;
@@ -163,7 +169,18 @@ export class ClaimLoop implements DriveEvents {
       this.#lanes.onClaimReply(shares, result.claims);
       this.#isMoreReady = result.more;
     }
-    return this.#nextIn(shares, result);
+    const nextInMs = await this.#nextIn(shares, result);
+    if (waitMs === 0) return nextInMs;
+    // The claim has waited already.
+    if (result.claims.length > 0) return 0;
+    return nextInMs - (this.#config.clock.monotonicMs() - this.#claimedAt);
+  }
+
+  /** How long the store may hold a claim, so that the loop still polls and announces in time. */
+  #waitMs(shares: readonly Share[]): number {
+    if (this.#config.store.claimsWait !== true || shares.length === 0) return 0;
+    const dueInMs = Math.min(this.#settings.pollMs, this.#parts.announcer.dueInMs);
+    return Math.min(WAIT_MS_MAX, Math.floor(dueInMs));
   }
 
   /** The time until the next claim. */

@@ -7,6 +7,7 @@ import { requireFewValues } from '../../support/json-size.ts';
 import { weightOfParsing } from '../../support/turns.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import { type UnparsedRequest, unparsedRequest, WORK_SERVICE } from '../messages/grpc-service.ts';
+import { isHeld } from '../messages/operation.ts';
 import { isWorkKind, workMessage } from '../messages/work-messages.ts';
 import { type Caller, type Coordinator, projectShare } from '../rest/route.ts';
 import type { Dispatch } from '../work/dispatch.ts';
@@ -162,7 +163,7 @@ async function respond(
   } catch (refusal) {
     return refusedWith(parts, id, refusal);
   }
-  const envelope: { readonly kind?: string } = parse();
+  const envelope: { readonly kind?: string; readonly body?: unknown } = parse();
   let release: (() => void) | undefined;
   const admit = async (): Promise<Caller> => {
     if (isLong(envelope)) release = parts.hold(caller);
@@ -196,8 +197,8 @@ function unparsedFrom(wire: Buffer): UnparsedRequest {
   }
 }
 
-function isLong({ kind = '' }: { readonly kind?: string }): boolean {
-  return isWorkKind(kind) && workMessage(kind).isLong === true;
+function isLong({ kind = '', body }: { readonly kind?: string; readonly body?: unknown }): boolean {
+  return isWorkKind(kind) && isHeld(workMessage(kind), body);
 }
 
 function accessOf(call: { readonly metadata: Metadata; getPeer(): string }): GrpcAccess {

@@ -111,6 +111,8 @@ export interface Transport {
   readonly name: string;
   /** True if it may deliver a message twice. Default false. */
   readonly doubles?: boolean;
+  /** True if it holds a claim open while other messages pass. Default false: workers wait for wakeups. */
+  readonly claimsWait?: boolean;
   /** Sends a message and returns the response. */
   request<Result>(message: TransportRequest): Promise<Result>;
   /** Closes its connections. */

@@ -90,8 +90,15 @@ export interface Operation {
   readonly responses: Readonly<Record<number, DocumentedResponse>>;
   /** It reads up to 10,000 rows for a small reply, so it takes more of its project's share (P-18). */
   readonly isSearch?: boolean;
-  /** The server may hold the request open for long. */
-  readonly isLong?: boolean;
+  /** The server may hold the request open for long, or only with a `waitMs` above 0. */
+  readonly isLong?: boolean | 'with-wait';
+}
+
+/** True if the server may hold this request open. `fields`: its query and its body. */
+export function isHeld({ isLong }: Pick<Operation, 'isLong'>, fields: unknown): boolean {
+  if (isLong !== 'with-wait') return isLong === true;
+  const { waitMs } = Object(fields) as { readonly waitMs?: unknown };
+  return typeof waitMs === 'number' && waitMs > 0;
 }
 
 /** By name: one verb, one noun. */

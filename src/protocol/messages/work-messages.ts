@@ -44,8 +44,8 @@ interface Spec {
   readonly reply?: TSchema;
   /** Repeating it is harmless. */
   readonly isRead?: boolean;
-  /** The coordinator holds it open until there is something to send. */
-  readonly isLong?: boolean;
+  /** The coordinator holds it open until there is something to send, or only with a `waitMs`. */
+  readonly isLong?: boolean | 'with-wait';
   /** The body has users' values, which may be large. */
   readonly takesValues?: boolean;
   /** The request or the reply carries bytes. */
@@ -314,6 +314,7 @@ export const WORK_MESSAGES = {
         policy: Type.Object({}, { description: 'Limits and times of the store.' }),
         version: Type.Integer({ description: 'Protocol version that both sides support.' }),
         stream: Type.Boolean({ description: 'True if the coordinator has `GET /v1/stream`.' }),
+        claimsWait: Type.Boolean({ description: 'True if `claimExecutions` takes `waitMs`.' }),
       },
       {
         examples: [
@@ -324,6 +325,7 @@ export const WORK_MESSAGES = {
             policy: {},
             version: 2,
             stream: true,
+            claimsWait: true,
           },
         ],
       },
@@ -421,7 +423,8 @@ export const WORK_MESSAGES = {
     at: 'POST /v1/work/claims',
     summary: 'Claim executions that are ready',
     description:
-      'Claims ready executions of these pipelines for the session, each under a new fence. Each claim lets the worker write until it ends the claim or the session ends. If the response is lost, read the claims with `listClaims`.',
+      'Claims ready executions of these pipelines for the session, each under a new fence. Each claim lets the worker write until it ends the claim or the session ends. With `waitMs`, the coordinator holds the request until it can claim one, the session announces that it drains or ends, or the time is over. If the response is lost, read the claims with `listClaims`.',
+    isLong: 'with-wait',
     body: closed(
       {
         session: sessionId,
@@ -455,6 +458,7 @@ export const WORK_MESSAGES = {
               'Random number that decides which project comes first. Default: the longest ready.',
           }),
         ),
+        waitMs: Type.Optional(waitMs),
       },
       {
         examples: [

@@ -32,9 +32,9 @@ import {
   type Route,
   type RouteCall,
 } from './route.ts';
+import { claimWithin, endWaitingClaims } from './waiting-claims.ts';
 import { charsOf, giveOut, valueFor } from './work-content.ts';
 import {
-  claimFor,
   metadataOf,
   noteIssued,
   noteRefused,
@@ -72,7 +72,8 @@ export const workHandlers: WorkHandlers = {
       );
     }
     const { kind, durability, policy } = store;
-    return { project: caller.project, store: kind, durability, policy, version, stream: true };
+    const offers = { stream: true, claimsWait: true };
+    return { project: caller.project, store: kind, durability, policy, version, ...offers };
   },
 
   async openSession(coordinator, { body, caller }) {
@@ -96,13 +97,14 @@ export const workHandlers: WorkHandlers = {
   async endSession(coordinator, { body, caller }) {
     const id = await requireOwnSession(coordinator, caller, body.id);
     const by = { kind: 'owner', owner: body.owner as Owner, exit: body.exit } as const;
+    endWaitingClaims(coordinator, id);
     return coordinator.store.sessions.end({ id, by });
   },
 
-  async waitForWakeup({ wakeups, timers }, { body, caller, signal }) {
+  async waitForWakeup({ readiness, timers }, { body, caller, signal }) {
     const notified = await withinMs(timers, { ms: body.waitMs ?? 0, signal }, (until) => {
       return new Promise<true>((resolve, reject) => {
-        const unlisten = wakeups.listen(caller.project, () => {
+        const unlisten = readiness.listen(caller.project, () => {
           unlisten();
           resolve(true);
         });
@@ -115,7 +117,7 @@ export const workHandlers: WorkHandlers = {
     return { notified: notified === true };
   },
 
-  async claimExecutions(coordinator, { body, caller }) {
+  async claimExecutions(coordinator, { body, caller, signal }) {
     const pipelines = runElsewhere(body.pipelines);
     const session = await requireOwnSession(coordinator, caller, body.session);
     const claim = {
@@ -125,9 +127,8 @@ export const workHandlers: WorkHandlers = {
       ...(body.release === undefined ? {} : { release: body.release }),
       ...(body.dice === undefined ? {} : { dice: body.dice }),
     };
-    const result = await coordinator.claimTurns.take(caller.project, () =>
-      claimFor(coordinator, claim),
-    );
+    const { waitMs = 0 } = body;
+    const result = await claimWithin(coordinator, claim, { waitMs, signal });
     const claims = result.kind === 'claimed' ? result.claims : [];
     for (const { fence } of claims) noteIssued(coordinator.store, fence);
     await giveOut(coordinator.store.executions, caller.project, textsIn(claims));
@@ -138,6 +139,7 @@ export const workHandlers: WorkHandlers = {
     const { release, ...about } = body;
     const pipelines = runElsewhere(body.pipelines);
     const session = await requireOwnSession(coordinator, caller, body.session);
+    if (body.state === 'draining') endWaitingClaims(coordinator, session);
     const { project } = caller;
     const announcement = { ...about, session, pipelines, project, ...(release && { release }) };
     const result = await coordinator.store.executions.announce(announcement);

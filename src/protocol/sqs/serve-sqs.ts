@@ -255,13 +255,15 @@ function verifiedFrom(
 }
 
 /**
- * Removes the wait for a wakeup: this transport sends wakeups by itself, and held requests would
- * block others.
+ * Removes the wait for a wakeup or for a claim: this transport sends wakeups by itself, and held
+ * requests would block others.
  */
 function unheld(envelope: unknown): unknown {
   const { kind, body } = (envelope ?? {}) as { readonly kind?: unknown; readonly body?: unknown };
   const isWait = kind === ('waitForWakeup' satisfies WorkKind);
-  if (!isWait || typeof body !== 'object' || body === null || !('waitMs' in body)) return envelope;
+  const isClaim = kind === ('claimExecutions' satisfies WorkKind);
+  if (!(isWait || isClaim) || typeof body !== 'object' || body === null || !('waitMs' in body))
+    return envelope;
   // A value that is not a number is refused later.
   const waitMs = typeof body.waitMs === 'number' ? Math.min(body.waitMs, 0) : body.waitMs;
   return { ...(envelope as object), body: { ...body, waitMs } };

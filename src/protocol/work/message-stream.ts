@@ -8,7 +8,6 @@ import { weightOfBytes, weightOfParsing } from '../../support/turns.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import { envelopeFromJson, toJson } from '../messages/queued.ts';
 import { FRAME_MESSAGES_MAX } from '../messages/stream-connection.ts';
-import { isWorkKind, workMessage } from '../messages/work-messages.ts';
 import { type Caller, type Coordinator, ProblemReply, projectShare } from '../rest/route.ts';
 import { type Dispatch, messageKind } from './dispatch.ts';
 
@@ -36,7 +35,7 @@ export interface MessageStreamParts {
   readonly room: () => Promise<() => void>;
   /** The roles of an operation or a message; undefined if it has none. */
   readonly allows: (kind: string) => readonly Role[] | undefined;
-  readonly isLong: (kind: string) => boolean;
+  readonly isLong: (kind: string, body: unknown) => boolean;
   readonly answered: (kind: string, status: number, ms: number) => void;
   /** The longest time in which the peer reads nothing, or in which a large frame arrives. */
   readonly slowMs: number;
@@ -133,7 +132,7 @@ export class MessageStream {
       envelopes.map((each) => {
         const envelope = envelopeFromJson(each);
         const reply = this.#respond(envelope, length);
-        return this.#parts.isLong(messageKind(envelope)) ? undefined : reply;
+        return this.#isLong(envelope) ? undefined : reply;
       }),
     );
   }
@@ -162,7 +161,7 @@ export class MessageStream {
 
   async #respond(envelope: unknown, length: number): Promise<void> {
     const kind = messageKind(envelope);
-    const isLong = this.#parts.isLong(kind);
+    const isLong = this.#isLong(envelope);
     const startedMs = this.#parts.coordinator.clock.monotonicMs();
     this.#began(isLong, 1);
     let release: (() => void) | undefined;
@@ -190,6 +189,11 @@ export class MessageStream {
       'role-missing',
       `${kind} needs a key with role ${roles.join(' or ')}. Nothing was done. Use another key.`,
     );
+  }
+
+  #isLong(envelope: unknown): boolean {
+    const { body } = Object(envelope) as { readonly body?: unknown };
+    return this.#parts.isLong(messageKind(envelope), body);
   }
 
   #began(isLong: boolean, by: number): void {
@@ -248,9 +252,4 @@ function envelopesIn(frame: string): readonly unknown[] | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** True if the message waits for something, and so may take long. */
-export function isLongMessage(kind: string): boolean {
-  return isWorkKind(kind) && workMessage(kind).isLong === true;
 }

@@ -85,6 +85,8 @@ export interface ExecutionStore
 export interface WorkerStore extends SessionHost, Pick<KernelStore, 'durability' | 'close'> {
   readonly sessions: SessionHost['sessions'] & Pick<SessionStore, 'sweep'>;
   readonly executions: WorkerExecutions;
+  /** True if a claim waits for `waitMs`, so that a worker needs no wakeups. */
+  readonly claimsWait?: boolean;
 }
 
 export interface WorkerExecutions
@@ -215,6 +217,8 @@ export interface Claim {
    * Without it, the project that waited longest is first.
    */
   readonly dice?: number;
+  /** How long the claim may wait for something to become ready, if `claimsWait`. Default 0. */
+  readonly waitMs?: number;
 }
 
 export type ClaimResult =
