@@ -41,8 +41,9 @@ export interface ClientOptions {
   /** The function that sends requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
   /**
-   * True: in Node, submits and results use one WebSocket, if the coordinator and the proxies in
-   * between allow it. False (default): each is an HTTP request.
+   * True (default): in Node, submits and results use one WebSocket, if the coordinator and the
+   * proxies in between allow it. It closes after 10 s without a call. False, or with a `fetch`: each
+   * is an HTTP request.
    */
   readonly stream?: boolean;
 }
@@ -181,7 +182,7 @@ function headersOf({ key, project }: ClientOptions): Readonly<Record<string, str
 /** Browsers cannot send the key with a stream, and a custom `fetch` must see every request. */
 function streamOf(options: ClientOptions): ClientStream | undefined {
   const isNode = globalThis.process?.versions?.node !== undefined;
-  if (options.stream !== true || !isNode || options.fetch !== undefined) return undefined;
+  if (options.stream === false || !isNode || options.fetch !== undefined) return undefined;
   return new ClientStream(options.url, headersOf(options));
 }
 

@@ -3,6 +3,7 @@
 import type { ReplyEnvelope } from '../protocol/messages/envelope.ts';
 import type { ProblemMessage } from '../protocol/messages/problem.ts';
 import { StreamCaller, type StreamedMessage } from '../protocol/messages/stream-caller.ts';
+import { thrownText } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { CallRefused } from './calls.ts';
 
@@ -11,8 +12,10 @@ export class ClientStream {
   #hasCalled = false;
 
   constructor(url: string, headers: Readonly<Record<string, string>>) {
-    const options = { urls: [url], headers, timers: systemTimers, keepsProcess: false };
-    this.#caller = new StreamCaller(options);
+    this.#caller = new StreamCaller({
+      ...{ urls: [url], headers, timers: systemTimers, keepsProcess: false },
+      onRefused: (why) => warnOnce(url, why),
+    });
   }
 
   /**
@@ -24,6 +27,18 @@ export class ClientStream {
     this.#hasCalled = true;
     return undefined;
   }
+}
+
+const warned: Set<string> = new Set();
+
+/** Once per coordinator and process. */
+function warnOnce(url: string, why: unknown): void {
+  if (warned.has(url)) return;
+  warned.add(url);
+  process.emitWarning(
+    `The stream to ${url} could not be opened, so the client sends requests: ${thrownText(why)} [stream-refused]`,
+    'HoldfastWarning',
+  );
 }
 
 function unlessRefused(reply: ReplyEnvelope): ReplyEnvelope {

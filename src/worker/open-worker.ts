@@ -54,8 +54,8 @@ export interface RemoteWorkerOptions
   /** The project, for access keys of all projects and if authentication is off. */
   readonly project?: string;
   /**
-   * True: one WebSocket for all messages, if the coordinator and the proxies in between allow it.
-   * False (default): one HTTP request for each message.
+   * True (default): one WebSocket for all messages, if the coordinator and the proxies in between
+   * allow it. False: one HTTP request for each message.
    */
   readonly stream?: boolean;
   /**
@@ -98,7 +98,7 @@ const NAMES: readonly (keyof RemoteWorkerOptions)[] = [
 export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
   const read = readOptions('openWorker', given, NAMES);
   checkFirst(read);
-  const { url, transport: carrying, key, project, stream = false, ...others } = read;
+  const { url, transport: carrying, key, project, stream = true, ...others } = read;
   const { codec, payloads, connectMs, ...rest } = others;
   const { observer: observerGiven, ...options } = rest;
   const timers = systemTimers;

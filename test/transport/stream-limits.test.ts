@@ -10,6 +10,7 @@ import { pipeline } from '../../src/engine/pipeline.ts';
 import type { ExecutionReport } from '../../src/execution/report.ts';
 import { readKey } from '../../src/features/access/model.ts';
 import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
+import { StreamCaller } from '../../src/protocol/messages/stream-caller.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
@@ -376,3 +377,28 @@ async function withoutUpgrade(
     },
   };
 }
+
+test('a stream of a client that sends nothing is closed, and its next message opens another', async () => {
+  await using at = await stand();
+  const pauses: (() => void)[] = [];
+  const pause = (): Promise<void> => new Promise((resolve) => pauses.push(resolve));
+  const caller = new StreamCaller({
+    ...{ urls: [at.url], headers: { authorization: `Bearer ${at.key}` }, timers: systemTimers },
+    ...{ keepsProcess: false, idleTimers: { pause } },
+  });
+  const passed = async (): Promise<void> => {
+    pauses.shift()?.();
+    await new Promise<void>((resolve) => systemTimers.soon(resolve));
+  };
+  const greet = { kind: 'greet', body: {}, isRead: true };
+  await caller.open();
+  assert.ok((await caller.request(greet))?.body);
+  await passed();
+  assert.ok((await caller.request(greet))?.body, 'it was in use');
+  await passed();
+  await passed();
+  assert.equal(caller.request(greet), undefined, 'it is closed');
+  await caller.open();
+  assert.ok((await caller.request(greet))?.body);
+  caller.close();
+});

@@ -199,7 +199,8 @@ export class FaultProxy {
     const forward = async (): Promise<ProxiedReply> => {
       // A worker that hangs up takes back only a wait: any other message has left it.
       const signal = exchange.kind === 'waitForWakeup' ? { signal: stop.signal } : {};
-      exchange.reply = await this.#forward(request, bytes, signal);
+      const found = await this.#forward(request, bytes, signal);
+      exchange.reply = exchange.kind === 'greet' ? withoutOffers(found) : found;
       this.#noteChange();
       return exchange.reply;
     };
@@ -238,6 +239,13 @@ export class FaultProxy {
       ...(type.includes('json') ? { json: parsedJson(content) } : { bytes: content }),
     };
   }
+}
+
+/** Faults concern single messages, so the worker must send each, and wait for none but wakeups. */
+function withoutOffers(reply: ProxiedReply): ProxiedReply {
+  const { json } = reply;
+  const isGreeting = typeof json === 'object' && json !== null;
+  return isGreeting ? { ...reply, json: { ...json, stream: false, claimsWait: false } } : reply;
 }
 
 function send(response: ServerResponse, { status, headers, json, bytes }: ProxiedReply): void {

@@ -2,7 +2,7 @@
 // next of several coordinators. Without a stream, its owner sends them as requests.
 
 import { type Clock, systemClock } from '../../support/clock.ts';
-import type { Timers } from '../../support/timer.ts';
+import { backgroundTimers, type Timers } from '../../support/timer.ts';
 import { envelopeOf, type ReplyEnvelope } from './envelope.ts';
 import { type AwaitedMessage, Pending } from './pending.ts';
 import { StreamConnection } from './stream-connection.ts';
@@ -13,9 +13,11 @@ export interface StreamCallerOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly timers: Timers;
   readonly clock?: Clock;
+  /** Default: timers that do not keep the process alive. */
+  readonly idleTimers?: Pick<Timers, 'pause'>;
   /** Called when a stream cannot be opened, for the first time in a row. */
   readonly onRefused?: (why: unknown) => void;
-  /** True if an idle stream keeps the process alive. */
+  /** True if an idle stream stays open and keeps the process alive. */
   readonly keepsProcess: boolean;
 }
 
@@ -23,6 +25,8 @@ export interface StreamedMessage extends AwaitedMessage {
   readonly body?: object | undefined;
 }
 
+/** A stream without a message for so long is closed, unless it keeps the process alive. */
+const IDLE_MS = 10_000;
 const AGAIN_MS_MIN = 100;
 const AGAIN_MS_MAX = 30_000;
 
@@ -96,10 +100,23 @@ export class StreamCaller {
       if (this.#isClosed) return connection.close();
       this.#connection = connection;
       this.#rest(connection);
+      if (!this.#options.keepsProcess) void this.#closeWhenIdle(connection);
     } catch (refusal) {
       if (this.#failures === 0) onRefused?.(refusal);
       this.#moveOn();
     }
+  }
+
+  /** Otherwise each client that a program forgets would leave a connection. */
+  async #closeWhenIdle(connection: StreamConnection): Promise<void> {
+    const { pause } = this.#options.idleTimers ?? backgroundTimers;
+    for (let sent = -1; sent !== this.#sent || this.#pending.size > 0; ) {
+      sent = this.#sent;
+      await pause(IDLE_MS);
+      if (this.#connection !== connection) return;
+    }
+    this.#connection = undefined;
+    connection.close();
   }
 
   #broke(url: string, why: string): void {

@@ -168,10 +168,10 @@ export const ENGINE_CODES = entries({
     fixedBy: [],
   },
   'stream-refused': {
-    title: 'The stream could not be opened, so the worker sends requests',
+    title: 'The stream could not be opened, so the worker or client sends requests',
     when: 'The coordinator offers a stream, and opening it failed. Often a proxy in between does not pass the upgrade to WebSocket.',
-    state: 'The worker works over HTTP requests, which are slower, and tries again.',
-    fix: 'Let the proxy pass the headers `Upgrade` and `Connection`, or pass `stream: false` to `openWorker`.',
+    state: 'The worker or client works over HTTP requests, which are slower, and tries again.',
+    fix: 'Let the proxy pass the headers `Upgrade` and `Connection`, or pass `stream: false` to `openWorker` or `HoldfastClient`.',
     retry: 'automatic',
     fixedBy: ['operator'],
   },
