@@ -2,7 +2,7 @@
 // content. A wakeup names at most projects, so a lost, doubled or delayed one costs at most a poll
 // (M-11, ADR 0034).
 
-import type { ExecutionId, ProjectName } from './names.ts';
+import type { ExecutionId, PipelineName, ProjectName } from './names.ts';
 
 /** The projects that a wakeup concerns. Undefined: any project. */
 export type WokenProjects = ReadonlySet<ProjectName> | undefined;
@@ -11,11 +11,32 @@ export type WokenProjects = ReadonlySet<ProjectName> | undefined;
 export interface WakeupCause {
   /** The executions that ended. Undefined: any may have. */
   readonly ended: ReadonlySet<ExecutionId> | undefined;
-  /** False if no execution can have become ready. */
-  readonly mayBeReady: boolean;
+  /** The pipelines of executions that may have become ready. Undefined: any. */
+  readonly ready: ReadonlySet<PipelineName> | undefined;
 }
 
-export const SUBMITTED: WakeupCause = { ended: new Set(), mayBeReady: true };
+/** What a write knows of its effects. */
+export interface KnownEffects {
+  readonly ended?: readonly ExecutionId[];
+  readonly ready?: readonly PipelineName[];
+}
+
+/** Collects the effects of several writes into the cause of one wakeup. */
+export class WakeupCauses {
+  #ended: Set<ExecutionId> | undefined = new Set();
+  #ready: Set<PipelineName> | undefined = new Set();
+
+  add({ ended, ready }: KnownEffects = {}): void {
+    if (ended === undefined) this.#ended = undefined;
+    else for (const id of ended) this.#ended?.add(id);
+    if (ready === undefined) this.#ready = undefined;
+    else for (const pipeline of ready) this.#ready?.add(pipeline);
+  }
+
+  get cause(): WakeupCause {
+    return { ended: this.#ended, ready: this.#ready };
+  }
+}
 
 export interface Wakeups {
   /**

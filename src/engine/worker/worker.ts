@@ -48,7 +48,8 @@ export class LiveWorker implements Worker {
       denied: (end) => this.#giveUp(end),
     });
     this.#unlisten = config.store.executions.onWakeup((_, cause) => {
-      if (cause?.mayBeReady !== false) this.#loop.notify();
+      const ready = cause?.ready && [...cause.ready];
+      if (ready?.some((each) => settings.pipelines.has(each)) !== false) this.#loop.notify();
     });
     this.#current.listen({
       noticed: () => this.#loop.readInboxes(),

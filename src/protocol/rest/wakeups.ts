@@ -87,7 +87,7 @@ export function readinessOf(wakeups: Wakeups): Wakeups {
   return {
     onWakeup: (listener) =>
       wakeups.onWakeup((projects, cause) => {
-        if (cause?.mayBeReady !== false) listener(projects, cause);
+        if (cause?.ready?.size !== 0) listener(projects, cause);
       }),
   };
 }

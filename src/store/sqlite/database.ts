@@ -83,7 +83,7 @@ interface MetaRow {
 export class Database {
   readonly hints: Listeners<[LeaseKey]> = new Listeners();
   /** Called once per flush in which an execution may have become ready or has ended. */
-  readonly wakeups: Listeners<[WokenProjects, WakeupCause]> = new Listeners();
+  readonly wakeups: Listeners<[WokenProjects, WakeupCause?]> = new Listeners();
   readonly #connection: Connection;
   readonly #config: DatabaseConfig;
   readonly #clock: StoreClock;

@@ -3,8 +3,13 @@
 // stale (C-1).
 
 import type { StatementSync } from 'node:sqlite';
-import type { ExecutionId, ProjectName } from '../../execution/names.ts';
-import type { WakeupCause, WokenProjects } from '../../execution/wakeups.ts';
+import type { ProjectName } from '../../execution/names.ts';
+import {
+  type KnownEffects,
+  type WakeupCause,
+  WakeupCauses,
+  type WokenProjects,
+} from '../../execution/wakeups.ts';
 import type { NewLeaseEvent } from '../../lease/event.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
@@ -65,9 +70,7 @@ export class Transaction implements ReadTransaction {
   #notifies = false;
   /** Undefined: any project. */
   #woken: Set<ProjectName> | undefined = new Set();
-  /** Undefined: any execution. */
-  #ended: Set<ExecutionId> | undefined = new Set();
-  #mayBeReady = false;
+  #causes: WakeupCauses | undefined;
 
   constructor(connection: Connection, policy: LeasePolicy, now: Instant) {
     this.#connection = connection;
@@ -123,11 +126,10 @@ export class Transaction implements ReadTransaction {
   }
 
   /** Marks that an execution may have become ready or has ended, in this project or in any. */
-  notify(project?: ProjectName, cause?: WakeupCause): void {
+  notify(project?: ProjectName, effects?: KnownEffects): void {
     this.#notifies = true;
-    if (cause?.ended === undefined) this.#ended = undefined;
-    else for (const id of cause.ended) this.#ended?.add(id);
-    this.#mayBeReady ||= cause?.mayBeReady !== false;
+    this.#causes ??= new WakeupCauses();
+    this.#causes.add(effects);
     if (project === undefined) this.#woken = undefined;
     else this.#woken?.add(project);
   }
@@ -136,8 +138,8 @@ export class Transaction implements ReadTransaction {
     return this.#woken;
   }
 
-  get cause(): WakeupCause {
-    return { ended: this.#ended, mayBeReady: this.#mayBeReady };
+  get cause(): WakeupCause | undefined {
+    return this.#causes?.cause;
   }
 
   get notifies(): boolean {

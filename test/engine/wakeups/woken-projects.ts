@@ -6,6 +6,7 @@ import {
   heldOf,
   mustSubmit,
   OTHER_PROJECT,
+  PIPELINE,
   PROJECT,
   worker,
 } from '../../../contract/execution/worker.ts';
@@ -30,14 +31,14 @@ async function checkCauses(store: CoordinatorStore): Promise<void> {
     return heldOf(claim, bob);
   };
   const submitted = await causeOf(() => mustSubmit(store));
-  assert.deepEqual(submitted, { ended: new Set(), mayBeReady: true });
+  assert.deepEqual(submitted, { ended: new Set(), ready: new Set([PIPELINE]) });
   const alone = await held();
   const ended = await causeOf(() => executions.finish(finishing(alone)));
-  assert.deepEqual(ended, { ended: new Set([alone.id]), mayBeReady: false });
+  assert.deepEqual(ended, { ended: new Set([alone.id]), ready: new Set() });
   await mustSubmit(store, { concurrency: { key: 'one', limit: 1 } });
   const placed = await held();
   const freed = await causeOf(() => executions.finish(finishing(placed)));
-  assert.equal((freed as WakeupCause).mayBeReady, true, 'another may wait for its slot');
+  assert.equal((freed as WakeupCause).ready, undefined, 'another may wait for its slot');
 }
 
 /** Writes of a known project wake only that project alone; others wake all. */

@@ -70,7 +70,7 @@ async function flush(
     parts.wakeups.notify(
       requests.map(({ project }) => project),
       // Alone, it has neither a parent nor a slot that another execution waits for.
-      { ended: new Set(requests.map(({ id }) => id)), mayBeReady: children },
+      { ended: requests.map(({ id }) => id), ...(children ? {} : { ready: [] }) },
     );
   }
   for (const request of requests) parts.ledger.forget(request);

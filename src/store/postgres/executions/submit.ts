@@ -1,5 +1,4 @@
 import type { ClientBase } from 'pg';
-import { SUBMITTED } from '../../../execution/wakeups.ts';
 import { changedBySubmit } from '../../../features/audit/decide.ts';
 import type { Audited } from '../../../features/audit/model.ts';
 import type { Instant } from '../../../support/clock.ts';
@@ -38,7 +37,7 @@ async function flush(
   const inserted = await insertAll(parts, requests);
   parts.wakeups.notify(
     requests.map(({ project }) => project),
-    SUBMITTED,
+    { ended: [], ready: requests.map(({ pipeline }) => pipeline) },
   );
   return requests.map(({ id }, nth) =>
     inserted[nth] ? { kind: 'submitted', id, existing: false } : undefined,

@@ -2,8 +2,13 @@
 // this process once per turn of the event loop. Other processes get a NOTIFY, in its own statement,
 // off the write path and at a limited rate. A wakeup may be lost, so waiters also poll.
 
-import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
-import type { WakeupCause, WokenProjects } from '../../../execution/wakeups.ts';
+import type { ProjectName } from '../../../execution/names.ts';
+import {
+  type KnownEffects,
+  type WakeupCause,
+  WakeupCauses,
+  type WokenProjects,
+} from '../../../execution/wakeups.ts';
 import { Listeners } from '../../../support/listeners.ts';
 import type { Timers } from '../../../support/timer.ts';
 import type { Hints } from '../hints.ts';
@@ -18,9 +23,7 @@ export class PostgresWakeups {
   readonly #listeners: Listeners<[WokenProjects, WakeupCause?]> = new Listeners();
   /** The projects to name in the next call; undefined for any. */
   #woken: Set<ProjectName> | undefined = new Set();
-  /** The executions that ended by then; undefined for any. */
-  #ended: Set<ExecutionId> | undefined = new Set();
-  #mayBeReady = false;
+  #causes: WakeupCauses = new WakeupCauses();
   #unlisten: (() => void) | undefined;
   #isCalling = false;
   #isNotifying = false;
@@ -34,14 +37,12 @@ export class PostgresWakeups {
   }
 
   /**
-   * Call this after a commit, with the projects that it concerns and its cause, if they are known.
+   * Call this after a commit, with the projects that it concerns and its effects, if they are known.
    * It never fails and never waits.
    */
-  notify(projects?: readonly (ProjectName | undefined)[], cause?: WakeupCause): void {
+  notify(projects?: readonly (ProjectName | undefined)[], effects?: KnownEffects): void {
     if (this.#isClosed) return;
-    if (cause?.ended === undefined) this.#ended = undefined;
-    else for (const id of cause.ended) this.#ended?.add(id);
-    this.#mayBeReady ||= cause?.mayBeReady !== false;
+    this.#causes.add(effects);
     for (const project of projects ?? [undefined]) {
       if (project === undefined) this.#woken = undefined;
       else this.#woken?.add(project);
@@ -51,10 +52,9 @@ export class PostgresWakeups {
       this.#timers.soon(() => {
         this.#isCalling = false;
         const woken = this.#woken;
-        const cause = { ended: this.#ended, mayBeReady: this.#mayBeReady };
+        const { cause } = this.#causes;
         this.#woken = new Set();
-        this.#ended = new Set();
-        this.#mayBeReady = false;
+        this.#causes = new WakeupCauses();
         this.#listeners.call(woken, cause);
       });
     }

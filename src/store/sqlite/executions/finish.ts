@@ -55,7 +55,7 @@ export function finish(tx: Transaction, request: Finish): Finished {
     if (row !== undefined) afterEnd(tx, row, request);
     if (deadLetter !== undefined) play(tx, writeDeadLetter(id, deadLetter));
     if (leavesAwaits === true || concerns >= EARLY) play(tx, closeAwaits(id, now));
-    tx.notify(request.project, { ended: new Set([id]), mayBeReady: !isAlone });
+    tx.notify(request.project, { ended: [id], ...(isAlone ? { ready: [] } : {}) });
     return { kind: 'finished', at: now };
   }
   const view = ownerView(tx, request, request.events.length);

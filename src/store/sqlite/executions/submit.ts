@@ -1,4 +1,3 @@
-import { SUBMITTED } from '../../../execution/wakeups.ts';
 import { changedBySubmit } from '../../../features/audit/decide.ts';
 import type { Audited } from '../../../features/audit/model.ts';
 import { assert } from '../../../support/assert.ts';
@@ -55,7 +54,7 @@ export function submit(tx: Transaction, request: Submit & Audited): SubmitResult
     if (request.parent !== undefined) noteParent(tx, request.parent.id);
     if (request.audit !== undefined)
       play(tx, writeAudit(request, changedBySubmit(request), tx.now));
-    tx.notify(request.project, SUBMITTED);
+    tx.notify(request.project, { ended: [], ready: [request.pipeline] });
     return { kind: 'submitted', id: request.id, existing: false };
   }
   const result = play(tx, existingSubmit(request));
