@@ -40,7 +40,7 @@ export function Axis({ scale, onZoom }: AxisProps): ReactNode {
         {scale.ticks.map(({ at, label }) => (
           <span
             key={at}
-            className={at < 0.02 ? 'tick tick-first' : at > 0.96 ? 'tick tick-last' : 'tick'}
+            className={at < 0.02 ? 'tick tick-first' : at > 0.99 ? 'tick tick-last' : 'tick'}
             style={{ insetInlineStart: percent(at) }}
           >
             {label}
