@@ -20,7 +20,8 @@ export class Settling {
   #deferred: Call[] = [];
   /** The number of settlements that have reached the code. */
   #cursor = 0;
-  #isResting = false;
+  /** The code has not started yet, or has not reacted to the last settlement. */
+  #isResting = true;
   #fetching = 0;
   #cancelDrift: (() => void) | undefined;
 
@@ -45,7 +46,7 @@ export class Settling {
       this.pump();
     } else if (this.isReplaying || this.#run.startsNothing) {
       this.#deferred.push(call);
-      if (this.#run.isFrozen) this.#run.rest();
+      if (this.#run.isFrozen || this.#run.isHeld) this.#run.rest();
       this.watchForDrift();
     } else if (this.#deferred.length === 0) {
       call.start(this.#run.ledger.openingOf(call.key));
@@ -66,6 +67,7 @@ export class Settling {
 
   /** The code starts. History may begin with settlements that wait for no call of it. */
   begin(): void {
+    this.#isResting = false;
     if (this.isReplaying) this.comeToRest();
   }
 

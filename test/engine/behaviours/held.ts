@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Context } from '../../../src/engine/context.ts';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import { type Behaviour, door, type Stage } from '../stage.ts';
+import { type Behaviour, door, type Stage, turns } from '../stage.ts';
 
 type Code = (ctx: Context) => Promise<unknown>;
 
@@ -144,6 +144,44 @@ export const HELD: readonly Behaviour[] = [
       await holdfast.resume(id);
       await assert.rejects(result(), { status: 'compensated' });
       assert.deepEqual(log, ['charge', 'pack', 'refund']);
+    },
+  },
+  {
+    name: 'Y-3: an execution that was paused and cancelled while it ran pauses, however long its replay takes',
+    async run(stage) {
+      const log: string[] = [];
+      const gate = door();
+      const validate = async (value: unknown) => {
+        await turns();
+        return { value };
+      };
+      const slow = pipeline<unknown, unknown>({
+        name: 'slow',
+        input: { '~standard': { version: 1, vendor: 'test', validate } },
+        run: (ctx) =>
+          ctx.step(
+            'charge',
+            () => {
+              log.push('charge');
+              return gate.passed;
+            },
+            { compensate: () => void log.push('refund') },
+          ),
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [slow], { ttlMs: 600 });
+      const { id, result } = await holdfast.submit(slow, 1);
+      await stage.until(holdfast, id, () => log.length === 1);
+      assert.equal((await holdfast.pause(id)).kind, 'forwarded');
+      assert.equal((await holdfast.cancel(id)).kind, 'forwarded');
+      await stage.untilHistory(holdfast, id, (events) =>
+        events.some(({ kind }) => kind === 'cancel-requested'),
+      );
+      gate.open();
+      await stage.until(holdfast, id, ({ holds }) => holds.includes('paused'));
+      await holdfast.resume(id);
+      await assert.rejects(result(), { status: 'compensated' });
+      assert.deepEqual(log, ['charge', 'refund']);
     },
   },
   {
