@@ -1,8 +1,9 @@
 // The store's disk: one SQLite database in memory that all processes of a run share, each through a
 // connection of its own. A commit can fail in every way that a store may report.
 
-import { Connection, type Parameters } from '../../src/store/sqlite/connection.ts';
+import { Connection, type Parameters, resultCode } from '../../src/store/sqlite/connection.ts';
 import { migrate } from '../../src/store/sqlite/migrate.ts';
+import { StoreUnavailable } from '../../src/support/fault.ts';
 
 /** Result codes of SQLite. */
 const IO_ERROR = 10;
@@ -41,7 +42,7 @@ export class FaultyConnection extends Connection {
   override run(sql: string, parameters?: Parameters): number {
     if (sql === 'begin immediate' || sql === 'begin') {
       this.lastCommit = 'not-applied';
-      if (this.#faults.isDown) throw sqliteError(CANNOT_OPEN, 'the simulated store is down');
+      if (this.#faults.isDown) throw new SimulatedError(CANNOT_OPEN, 'the simulated store is down');
     }
     return sql === 'commit' ? this.#commit() : super.run(sql, parameters);
   }
@@ -51,19 +52,35 @@ export class FaultyConnection extends Connection {
     if (crashAt !== undefined) crashAt.left -= 1;
     const isCrash = crashAt?.left === 0;
     if (isCrash) crashAt.crash();
-    if (isCrash && !crashAt.isAfter) throw sqliteError(IO_ERROR, 'the process has died');
-    if (this.#faults.isFull) throw sqliteError(FULL, 'the simulated disk is full');
+    if (isCrash && !crashAt.isAfter) throw new SimulatedError(IO_ERROR, 'the process has died');
+    if (this.#faults.isFull) throw new SimulatedError(FULL, 'the simulated disk is full');
     const lost = this.#faults.loseCommit();
     if (lost === 'not-applied') super.run('rollback');
     else super.run('commit');
     this.lastCommit = lost ?? 'applied';
-    if (lost !== undefined) throw sqliteError(IO_ERROR, 'the simulated disk failed in a commit');
+    if (lost !== undefined)
+      throw new SimulatedError(IO_ERROR, 'the simulated disk failed in a commit');
     return 0;
   }
 }
 
-function sqliteError(errcode: number, message: string): Error {
-  return Object.assign(new Error(message), { errcode });
+/** An error of SQLite that the simulator made up. */
+class SimulatedError extends Error {
+  readonly errcode: number;
+
+  constructor(errcode: number, message: string) {
+    super(message);
+    this.errcode = errcode;
+  }
+}
+
+/** SQLite itself refused a statement, such as by a constraint. No fault of the simulator does that. */
+export function isOfSqlite(fault: unknown): boolean {
+  return (
+    fault instanceof StoreUnavailable &&
+    resultCode(fault.cause) !== undefined &&
+    !(fault.cause instanceof SimulatedError)
+  );
 }
 
 type Row = Readonly<Record<string, string | number | null | Uint8Array>>;

@@ -10,8 +10,15 @@ import { Database, type DatabaseConfig } from '../../src/store/sqlite/database.t
 import { portsOf } from '../../src/store/sqlite/ports.ts';
 import type { Transaction } from '../../src/store/sqlite/transaction.ts';
 import { OutcomeUnknown } from '../../src/support/fault.ts';
+import { thrownText } from '../../src/support/options.ts';
 import type { Random } from '../../src/support/random.ts';
-import type { CrashPoint, FaultyConnection, LastCommit, SimulatedDisk } from './disk.ts';
+import {
+  type CrashPoint,
+  type FaultyConnection,
+  isOfSqlite,
+  type LastCommit,
+  type SimulatedDisk,
+} from './disk.ts';
 import { type SimulatedProcess, streamOf } from './process.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -52,6 +59,7 @@ export interface StoreServer {
   readonly host: SimulatedProcess;
   /** Called in the event in which the store has handled a call. */
   observe(call: StoreCall): void;
+  violate(rule: string, text: string): void;
   /** All open links, for wakeups. */
   readonly links: Set<StoreLink>;
   /** The share of wakeups that is lost. */
@@ -209,6 +217,7 @@ export class StoreLink {
       this.#observe(message, reply, performed);
       return reply;
     } catch (fault) {
+      if (isOfSqlite(fault)) this.#server.violate('code', `${verb}: ${thrownText(fault)}`);
       // The reply is lost for the process. The checkers know it.
       const reply = this.#database.lastCommit === 'applied' ? replyOf(verb, performed) : undefined;
       if (reply !== undefined) this.#observe(message, reply, performed);

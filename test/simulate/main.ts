@@ -1,4 +1,4 @@
-// npm run simulate -- [--seeds 1000] [--seed <first>] [--processes 2] [--nightly] [--write]
+// npm run simulate -- [--seeds 1000] [--seed <first>] [--processes 2] [--nightly] [--record] [--write]
 // npm run simulate -- --planted [--only <part of a name>] [--seeds 20] [--write]
 
 import { randomInt } from 'node:crypto';
@@ -11,6 +11,7 @@ import {
 import { coverageTable } from './coverage.ts';
 import { watchLeaseModel } from './lease-model.ts';
 import { huntPlanted, type PlantedVerdict, plantedTable } from './planted.ts';
+import { recordedSeeds, recordRun } from './recorded-runs.ts';
 import { runSeeds, withBug } from './run-seeds.ts';
 import { writeSection } from './verification.ts';
 
@@ -26,6 +27,8 @@ const { values } = parseArgs({
     plant: { type: 'string' },
     /** Prints which faults met which states. */
     nightly: { type: 'boolean', default: false },
+    /** Adds the run to runs.jsonl. */
+    record: { type: 'boolean', default: false },
     /** Writes the figures into docs/verification.md. */
     write: { type: 'boolean', default: false },
   },
@@ -81,7 +84,10 @@ const summary =
   `${total.faults} faults, ${seconds.toFixed(0)} s, ` +
   `${(total.cpuMs / Math.max(1, total.seeds)).toFixed(0)} CPU-ms per seed, ${failing.length} failed.`;
 console.log(summary);
-if (values.write) writeSection('simulator', `${summary}\n\n${coverageTable(coverage)}`);
+if (values.record) recordRun({ first, seeds: total.seeds, failed: failing.length });
+if (values.write) {
+  writeSection('simulator', [summary, recordedSeeds(), coverageTable(coverage)].join('\n\n'));
+}
 if (values.nightly) console.log(coverageTable(coverage));
 for (const { seed, rule, text } of failing) console.log(`seed ${seed}: ${rule}: ${text}`);
 const [worst] = failing;

@@ -3,7 +3,7 @@
 // every one. Processes that follow the rules never send such requests.
 
 import type { Fence } from '../../../src/lease/fence.ts';
-import type { EffectId, LeaseKey, Owner, SessionId } from '../../../src/lease/names.ts';
+import type { AttemptId, EffectId, LeaseKey, Owner, SessionId } from '../../../src/lease/names.ts';
 import type { SaveCheckpoint } from '../../../src/lease/port.ts';
 import type { CoordinatorStore, OwnerWrite } from '../../../src/store/contract/execution-store.ts';
 import { digestOf } from '../../../src/support/digest.ts';
@@ -23,6 +23,7 @@ interface Term {
   readonly key: LeaseKey;
   readonly fence: Fence;
   readonly session: SessionId;
+  readonly attempt: AttemptId;
   readonly other: SessionId;
   /** The store time at which an operator or the holder's own limit ends the term. */
   readonly deadlineAt: number | null;
@@ -35,8 +36,8 @@ interface ForgedTerm {
   /** Undefined if the store may accept it, because it came early. The lease model judges it then. */
   readonly rule?: string;
   readonly send: (store: CoordinatorStore, term: Term) => Promise<object>;
-  /** The term must have a deadline, and the request is sent right after it. */
-  readonly isLate?: boolean;
+  /** The terms that it chooses from. Requests of limited ones are sent right after the deadline. */
+  readonly of?: keyof typeof TERMS;
 }
 
 interface ForgedClaim {
@@ -67,7 +68,7 @@ const OF_A_TERM: Readonly<Record<string, ForgedTerm>> = {
       leases.checkpoint({ key, fence, session, ...TOO_MUCH }),
   },
   'saves after the deadline': {
-    isLate: true,
+    of: 'limited',
     send: ({ leases }, { key, fence, session }) =>
       leases.checkpoint({ key, fence, session, ...SAVED }),
   },
@@ -85,6 +86,11 @@ const OF_A_TERM: Readonly<Record<string, ForgedTerm>> = {
     rule: 'T-6',
     send: ({ leases }, { key, fence, other }) =>
       leases.release({ key, fence, session: other, exit: 'finished' }),
+  },
+  'acquires again with the attempt of a term that ended': {
+    of: 'ended',
+    send: ({ leases }, { key, session, attempt }) =>
+      leases.acquire({ key, session, attempt, wait: false, reopen: true }),
   },
   'beats as another owner': {
     rule: 'R-1',
@@ -145,12 +151,12 @@ function forge(world: World, { life }: Actor<Life>, { name, isByMessage, lot }: 
     });
   };
   if (ofTerm !== undefined) {
-    const { rule, send, isLate = false } = ofTerm;
-    const term = chosen(world, lot, isLate ? LIMITED_TERMS : TERMS) as Term | undefined;
+    const { rule, send, of = 'open' } = ofTerm;
+    const term = chosen(world, lot, TERMS[of]) as Term | undefined;
     if (term === undefined) return;
     attempt(rule, async () => {
       const { deadlineAt } = term;
-      if (deadlineAt !== null && isLate) {
+      if (deadlineAt !== null && of === 'limited') {
         await life.process.timers.pause(deadlineAt - world.host.clock.wallMs());
       }
       return send(life.link.store, term);
@@ -179,15 +185,20 @@ function sendBy(world: World, life: Life, write: OwnerWrite): Promise<object> {
 const OTHER = `(select id from session as other
                  where other.ended_at is null and other.id <> session.id order by id limit 1)`;
 
-const TERMS = `
-  select lease.key, lease.fence, lease.session_id as session, ${OTHER} as other,
-         coalesce(lease.drain_deadline_at, lease.hard_deadline_at) as deadlineAt
+const termsThat = (condition: string): string => `
+  select lease.key, lease.fence, lease.session_id as session, lease.attempt_id as attempt,
+         ${OTHER} as other, coalesce(lease.drain_deadline_at, lease.hard_deadline_at) as deadlineAt
     from lease
     join session on session.id = lease.session_id
-   where lease.ended_at is null and session.ended_at is null
+   where session.ended_at is null
+     and ${condition}
    order by lease.key`;
 
-const LIMITED_TERMS = `select * from (${TERMS}) where deadlineAt is not null`;
+const TERMS = {
+  open: termsThat('lease.ended_at is null'),
+  limited: termsThat('lease.ended_at is null and deadlineAt is not null'),
+  ended: termsThat('lease.ended_at is not null'),
+} as const;
 
 const CLAIMS = `
   select execution.id, execution.fence, execution.session_id as session, ${OTHER} as other,

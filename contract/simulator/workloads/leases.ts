@@ -24,6 +24,8 @@ interface Term {
   readonly effects: number;
   readonly exit: DeclaredExit;
   readonly tenureMsMax?: number;
+  /** Whether it wants the key even if another holder has retired it. */
+  readonly reopen: boolean;
 }
 
 type OperatorAction = {
@@ -63,6 +65,7 @@ function planTerm(random: Random): PlannedOperation {
     effects: between(random, 1, 5),
     exit: random.next() < 0.85 ? pick(random, EXITS.slice(0, 4)) : 'retired',
     ...(random.next() < 0.15 && { tenureMsMax: between(random, 300, 3_000) }),
+    reopen: random.next() < 0.7,
   };
   const atMs = between(random, 0, ACTIVE_MS);
   return { atMs, of: 'leases', what: `${holder} wants ${key}`, details: { ...details } };
@@ -108,12 +111,12 @@ async function hold(
   term: Term,
 ): Promise<void> {
   const { world } = scene;
-  const { key, isPatient, tenureMsMax } = term;
+  const { key, isPatient, tenureMsMax, reopen } = term;
   world.operations += 1;
   const outcome = await session.acquire(key, {
     ...(isPatient && { wait: true, timeoutMs: 8_000 }),
     ...(tenureMsMax && { tenureMsMax }),
-    reopen: true,
+    reopen,
   });
   if (outcome.kind !== 'acquired') return;
   const { lease } = outcome;
