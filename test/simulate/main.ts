@@ -10,7 +10,7 @@ import {
 } from '../../contract/simulator/simulate.ts';
 import { coverageTable } from './coverage.ts';
 import { watchLeaseModel } from './lease-model.ts';
-import { huntPlanted, type PlantedVerdict, plantedTable } from './planted.ts';
+import { huntPlanted, plantedTable } from './planted.ts';
 import { recordedSeeds, recordRun } from './recorded-runs.ts';
 import { runSeeds, withBug } from './run-seeds.ts';
 import { writeSection } from './verification.ts';
@@ -40,19 +40,12 @@ const FAILURES_MAX = 20;
 const first = values.seed === undefined ? randomInt(2 ** 30) : Number(values.seed);
 const count = Number(values.seeds);
 if (values.planted) {
-  const verdicts: PlantedVerdict[] = [];
   await huntPlanted({
     ...{ first, seedsMax: count, only: values.only, processes: Number(values.processes) },
-    onVerdict(verdict) {
-      verdicts.push(verdict);
-      const { bug, foundAt, seeds, by } = verdict;
-      console.error(
-        `${bug.id}: ${foundAt === undefined ? `not in ${seeds} seeds` : `${by} in seed ${foundAt}`}`,
-      );
-    },
+    onVerdict: ({ id, by, seeds }) =>
+      console.log(`${id}: ${by === undefined ? 'not found' : by}, ${seeds} seeds`),
   });
-  console.log(plantedTable(verdicts));
-  if (values.write) writeSection('planted', plantedTable(verdicts));
+  if (values.write) writeSection('planted', plantedTable());
   process.exit();
 }
 

@@ -1,18 +1,34 @@
-// Runs each planted bug until a seed finds it.
+// Runs each planted bug until a seed finds it. `planted.jsonl` has the verdicts so far, and seeds add up
+// over several hunts.
 
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts';
 import { runSeeds, withBug } from './run-seeds.ts';
 
-export interface PlantedVerdict {
-  readonly bug: PlantedBug;
+interface PlantedVerdict {
+  readonly id: string;
   /** How many seeds ran. */
   readonly seeds: number;
-  /** The number of the first seed that found it, counted from one. */
-  readonly foundAt: number | undefined;
-  /** The rule that its checker named. */
-  readonly by: string | undefined;
+  /** The rules that the checkers named. Undefined if no seed has found it. */
+  readonly by?: string;
 }
 
+const FILE = join(import.meta.dirname, 'planted.jsonl');
+
+function verdicts(): ReadonlyMap<string, PlantedVerdict> {
+  const lines = readFileSync(FILE, 'utf8').split('\n');
+  const all = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as PlantedVerdict);
+  return new Map(all.map((verdict) => [verdict.id, verdict]));
+}
+
+function keep(verdict: PlantedVerdict): void {
+  const all = new Map(verdicts()).set(verdict.id, verdict);
+  const kept = PLANTED_BUGS.flatMap(({ id }) => all.get(id) ?? []);
+  writeFileSync(FILE, kept.map((each) => `${JSON.stringify(each)}\n`).join(''));
+}
+
+/** Hunts the bugs that no seed has found yet. */
 export async function huntPlanted(options: {
   readonly first: number;
   readonly seedsMax: number;
@@ -20,43 +36,49 @@ export async function huntPlanted(options: {
   readonly processes: number;
   readonly onVerdict: (verdict: PlantedVerdict) => void;
 }): Promise<void> {
-  for (const bug of PLANTED_BUGS.filter(({ id }) => id.includes(options.only))) {
-    options.onVerdict(await hunt(bug, options));
+  for (const { id, unreached } of PLANTED_BUGS) {
+    const before = verdicts().get(id);
+    if (!id.includes(options.only) || unreached !== undefined || before?.by !== undefined) continue;
+    const verdict = await hunt(id, before?.seeds ?? 0, options);
+    keep(verdict);
+    options.onVerdict(verdict);
   }
 }
 
 async function hunt(
-  bug: PlantedBug,
-  {
-    first,
-    seedsMax,
-    processes,
-  }: { readonly first: number; readonly seedsMax: number; readonly processes: number },
+  id: string,
+  before: number,
+  given: { readonly first: number; readonly seedsMax: number; readonly processes: number },
 ): Promise<PlantedVerdict> {
-  let seeds = 0;
-  let foundAt: number | undefined;
+  const { first, seedsMax, processes } = given;
+  let seeds = before;
   let by: string | undefined;
   await runSeeds({
-    ...{ first, count: seedsMax, processes, ...withBug(bug.id) },
+    ...{ first: first + before, count: seedsMax, processes, ...withBug(id) },
     onReport({ violations }) {
+      if (by !== undefined) return true;
       seeds += 1;
-      if (foundAt !== undefined || violations.length === 0) return foundAt !== undefined;
-      foundAt = seeds;
+      if (violations.length === 0) return false;
       by = [...new Set(violations.map(({ rule }) => rule))].join(', ');
       return true;
     },
   });
-  return { bug, seeds, foundAt, by };
+  return { id, seeds, ...(by === undefined ? {} : { by }) };
 }
 
-export function plantedTable(verdicts: readonly PlantedVerdict[]): string {
+export function plantedTable(): string {
+  const all = verdicts();
+  const found = PLANTED_BUGS.filter(({ id }) => all.get(id)?.by !== undefined).length;
+  const row = ({ id, rules, contract, unreached }: PlantedBug): string => {
+    const { by, seeds } = all.get(id) ?? { seeds: 0 };
+    const simulator = by ?? unreached ?? 'not found';
+    return `| ${id} | ${rules} | ${contract} | ${simulator} | ${seeds} |`;
+  };
   return [
-    '| planted bug | rules | found by | in seed |',
-    '|---|---|---|---:|',
-    ...verdicts.map(({ bug, foundAt, seeds, by }) =>
-      foundAt === undefined
-        ? `| ${bug.id} | ${bug.rules} | not in ${seeds} seeds | – |`
-        : `| ${bug.id} | ${bug.rules} | ${by} | ${foundAt} |`,
-    ),
+    `Seeds found ${found} of ${PLANTED_BUGS.length} bugs.`,
+    '',
+    '| planted bug | rules | contract | simulator | seeds |',
+    '|---|---|---|---|---:|',
+    ...PLANTED_BUGS.map(row),
   ].join('\n');
 }
