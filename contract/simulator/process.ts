@@ -11,6 +11,8 @@ const EPOCH_MS = Date.UTC(2030, 0, 1);
 
 /** The longest time that a call of `soon` waits for its turn of the event loop. */
 const TURN_MS = 0.2;
+/** The least time between two of them. */
+const ORDER_MS = 1e-6;
 
 export class SimulatedProcess implements Receiver {
   readonly name: string;
@@ -18,9 +20,7 @@ export class SimulatedProcess implements Receiver {
   readonly timers: Timers = {
     after: (ms, callback) => this.#after(ms, callback),
     pause: (ms, signal) => this.#pause(ms, signal),
-    soon: (callback) => {
-      this.#scheduler.after(this.random.next() * TURN_MS, this, callback);
-    },
+    soon: (callback) => this.#soon(callback),
   };
   readonly random: Random;
   /** How fast its clocks run: 1 is exact. */
@@ -29,6 +29,8 @@ export class SimulatedProcess implements Receiver {
   readonly #scheduler: Scheduler;
   #state: Receiver['state'] = 'running';
   #held: (() => void)[] = [];
+  /** The time of the last call of `soon`. */
+  #turnMs = 0;
   #wallOffsetMs: number;
   /** Time that the monotonic clock missed, because the machine slept. */
   #sleptMs = 0;
@@ -75,7 +77,7 @@ export class SimulatedProcess implements Receiver {
       if (isSleep) this.#sleptMs += ms;
       const held = this.#held;
       this.#held = [];
-      for (const run of held) this.#scheduler.after(0, this, run);
+      for (const [nth, run] of held.entries()) this.#scheduler.after(nth * ORDER_MS, this, run);
     });
   }
 
@@ -90,6 +92,13 @@ export class SimulatedProcess implements Receiver {
 
   #monotonicMs(): number {
     return (this.#scheduler.nowMs - this.#sleptMs) * this.rate;
+  }
+
+  /** Calls of `soon` keep their order, as in an event loop: the engine counts turns. */
+  #soon(callback: () => void): void {
+    const { nowMs } = this.#scheduler;
+    this.#turnMs = Math.max(this.#turnMs + ORDER_MS, nowMs + this.random.next() * TURN_MS);
+    this.#scheduler.after(this.#turnMs - nowMs, this, callback);
   }
 
   #after(ms: number, callback: () => void): () => void {
