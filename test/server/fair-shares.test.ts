@@ -266,6 +266,8 @@ const SEARCHES = ROUTES.filter(({ isSearch }) => isSearch === true).map(({ name,
 
 for (const { name, path, weight } of [
   { name: 'listChildren', path: '/v1/executions/:id/children', weight: 4 },
+  { name: 'listExecutions, which has filters,', path: '/v1/executions', weight: 16 },
+  { name: 'listAwaits, which has filters,', path: '/v1/awaits', weight: 16 },
   ...SEARCHES,
 ]) {
   test(`P-18: ${name} counts as ${weight} requests`, async () => {

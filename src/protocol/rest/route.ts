@@ -149,16 +149,25 @@ export function shareNameOf(name: string, project: ProjectName): string {
 
 interface Weighed extends Pick<Operation, 'isSearch'> {
   readonly name: string;
+  readonly query?: object | undefined;
   /** The schema of the reply. */
   readonly reply?: object | undefined;
 }
 
+/** The parameters of a list that are not filters. */
+const PAGING: ReadonlySet<string> = new Set(['after', 'cursor', 'limit']);
+
 /** The part of its project's share that a request takes. */
-export function weightOf({ name, isSearch, reply = {} }: Weighed): number {
+export function weightOf({ name, isSearch, query, reply }: Weighed): number {
   if (name === 'claimExecutions') return CLAIM_WEIGHT;
   if (isSearch === true) return SEARCH_WEIGHT;
-  const { properties = {} } = reply as { readonly properties?: object };
-  return 'items' in properties ? PAGE_WEIGHT : 1;
+  if (!namesIn(reply).includes('items')) return 1;
+  // A page may check 10,000 rows and find none.
+  return namesIn(query).every((each) => PAGING.has(each)) ? PAGE_WEIGHT : SEARCH_WEIGHT;
+}
+
+function namesIn(schema: object | undefined): readonly string[] {
+  return Object.keys((schema as { readonly properties?: object } | undefined)?.properties ?? {});
 }
 
 /** The schemas type the arguments of a handler. */
