@@ -44,7 +44,13 @@ export {
   SubmitRefused,
   TemplateRefused,
 } from './engine/failures.ts';
-export type { Handle, ListOptions, OperationOptions, Page } from './engine/holdfast.ts';
+export type {
+  ExecutionFilter,
+  Handle,
+  ListOptions,
+  OperationOptions,
+  Page,
+} from './engine/holdfast.ts';
 export { Holdfast } from './engine/holdfast.ts';
 export { type InteractionPlace, interactionId } from './engine/ids.ts';
 export {

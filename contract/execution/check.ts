@@ -8,7 +8,7 @@ import type { HistoryEvent, InboxMessage } from '../../src/execution/history.ts'
 import type { ExecutionId } from '../../src/execution/names.ts';
 import { projectHistory } from '../../src/execution/project.ts';
 import type { InteractionFound } from '../../src/features/awaits/port.ts';
-import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import type { CoordinatorStore, ListPosition } from '../../src/store/contract/execution-store.ts';
 import { allDeadLetters, allInteractions, checkAwaits, checkRepair } from './check-awaits.ts';
 import { checkInvariants } from './check-invariants.ts';
 import { PROJECTS } from './worker.ts';
@@ -33,12 +33,12 @@ export async function checkEverything(store: CoordinatorStore): Promise<void> {
 export async function allExecutions(store: CoordinatorStore): Promise<readonly ExecutionRecord[]> {
   const found: ExecutionRecord[] = [];
   for (const project of PROJECTS) {
-    for (let before: ExecutionId | undefined; ; ) {
-      const cursor = before === undefined ? {} : { before };
-      const page = await store.executions.list({ project, limit: PAGE, ...cursor });
-      found.push(...page);
-      before = page.at(-1)?.id;
-      if (before === undefined || page.length < PAGE) break;
+    for (let after: ListPosition | undefined; ; ) {
+      const from = after && { after };
+      const { items, next } = await store.executions.list({ project, limit: PAGE, ...from });
+      found.push(...items);
+      after = next;
+      if (after === undefined) break;
     }
   }
   return found;

@@ -35,14 +35,22 @@ export interface ListFilter {
   readonly q?: string;
   /** The execution that spawned it. */
   readonly parent?: string;
-  /** True: only executions without a parent. Not with `tag`. */
+  /** True: only executions without a parent. */
   readonly topLevel?: boolean;
+  /** Attributes that all match: `name`, `name=value`, `name>=number` or `name<=number`. */
+  readonly where?: readonly string[];
+  /** The release that it is pinned to. */
+  readonly release?: string;
+  /** The worker that runs it now: the owner or the id of its session. */
+  readonly worker?: string;
   /** The code with which it failed for good. */
   readonly code?: string;
   /** Submitted at or after this time, as ISO 8601 text. */
   readonly submittedFrom?: string;
   /** Submitted before this time, as ISO 8601 text. */
   readonly submittedTo?: string;
+  /** By submission, or by end: the last one first, without open executions. Default `newest`. */
+  readonly sort?: 'newest' | 'oldest' | 'ended';
   /** The `cursor` of the previous page. */
   readonly cursor?: string;
   /** Executions per page. */
@@ -108,7 +116,7 @@ export class Executions {
 
   /** Counts executions that match all filters, up to 10,000. `capped`: there may be more. */
   count(
-    filter: Omit<ListFilter, 'cursor' | 'limit'> = {},
+    filter: Omit<ListFilter, 'sort' | 'cursor' | 'limit'> = {},
   ): Promise<ResponseAt<'GET /v1/executions/count'>> {
     const { path } = requestTo('GET /v1/executions/count');
     return this.#client.call(path, { query: { ...filter } });

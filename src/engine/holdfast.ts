@@ -7,6 +7,7 @@ import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
 import { Audit, listRefusals, type RefusalListOptions } from '../features/audit/api.ts';
 import type { AuditStamp, RefusedWrite } from '../features/audit/model.ts';
 import { Awaits } from '../features/awaits/api.ts';
+import type { Count } from '../features/overview/model.ts';
 import { Releases } from '../features/releases/api.ts';
 import { type AnyJobInput, REPIN_PIPELINE } from '../features/releases/repin-api.ts';
 import { Bulk, Repair } from '../features/repair/api.ts';
@@ -29,6 +30,8 @@ import { requireWorker } from './possible-workers.ts';
 import {
   attachmentQueryOf,
   auditedCommand,
+  countListed,
+  cursorAt,
   type HistoryPage,
   historyQueryOf,
   listQueryOf,
@@ -274,22 +277,26 @@ export class Holdfast {
   }
 
   /**
-   * Returns a page of executions, newest first. With several filters, a page may have fewer items
-   * than `limit`, or none, and a cursor nevertheless.
+   * Returns a page of executions, newest first by default. A page examines at most 10,000 rows. So
+   * it may have fewer items than `limit`, or none, and a cursor nevertheless.
    *
    * @example
    * const { items, cursor } = await holdfast.list({ status: 'failed', limit: 20 });
    */
   async list(options: ListOptions = {}): Promise<Page<ExecutionRecord>> {
-    const query = listQueryOf(options);
-    const { executions } = this.store;
-    const edge = await executions.listEdge(query);
-    const { downTo: first } = query;
-    const isCut = edge !== undefined && (first === undefined || edge > first);
-    const items = await executions.list({ ...query, ...(isCut && { downTo: edge }) });
-    const cut = isCut ? edge : undefined;
-    const cursor = items.length < query.limit ? cut : items.at(-1)?.id;
-    return { items, ...(cursor === undefined ? {} : { cursor }) };
+    const { items, next } = await this.store.executions.list(listQueryOf(options));
+    return { items, ...(next && { cursor: cursorAt(next) }) };
+  }
+
+  /**
+   * Counts executions that match all filters, up to 10,000. `capped`: there may be more. A count
+   * examines at most 50,000 rows.
+   *
+   * @example
+   * const { count, capped } = await holdfast.count({ pipeline: 'order', status: 'failed' });
+   */
+  async count(options: ExecutionFilter = {}): Promise<Count> {
+    return countListed(this.store.executions, listQueryOf({ ...options, limit: 1 }));
   }
 
   /**
@@ -404,19 +411,23 @@ export interface ListOptions {
   readonly pipeline?: string;
   /** One of the execution's tags. */
   readonly tag?: string;
-  /** A search attribute that equals a value or is in a range. */
-  readonly attribute?: AttributeFilter;
+  /** A search attribute that equals a value or is in a range, or up to ten that all match. */
+  readonly attribute?: AttributeFilter | readonly AttributeFilter[];
+  /** Only executions that are pinned to this release. */
+  readonly release?: string;
+  /** Only executions that this worker runs now: the owner or the id of its session. */
+  readonly worker?: string;
   /** Only executions that are held for this reason, among others. */
   readonly hold?: Hold;
   /** Only the execution with this key. */
   readonly key?: string;
-  /** Only executions whose key begins with this. If more than 10,000 do, the first by key. */
+  /** Only executions whose key begins with this. Not with `key`. */
   readonly keyPrefix?: string;
   /** Only executions whose id begins with this. */
   readonly idPrefix?: string;
   /** Only children of this execution. */
   readonly parent?: string;
-  /** True: only executions without a parent. Not with `tag`, `hold` or `attribute`. */
+  /** True: only executions without a parent. Default false. */
   readonly topLevel?: boolean;
   /** Only executions that failed for good with this code. */
   readonly code?: string;
@@ -424,11 +435,16 @@ export interface ListOptions {
   readonly submittedFrom?: number;
   /** Only executions submitted before this time, in ms since 1970, by the submitter's clock. */
   readonly submittedTo?: number;
-  /** The `cursor` of the previous page. By default the list starts with the newest. */
+  /** By submission, or by end: the last one first, without open executions. Default `newest`. */
+  readonly sort?: 'newest' | 'oldest' | 'ended';
+  /** The `cursor` of the previous page. By default the list starts with the first. */
   readonly cursor?: string;
   /** Items per page, 1 to 10,000. Default 100. */
   readonly limit?: number;
 }
+
+/** Selects executions: for a count, or for a bulk job. All filters must match. */
+export type ExecutionFilter = Omit<ListOptions, 'sort' | 'cursor' | 'limit'>;
 
 /** One page of a list. */
 export interface Page<Item> {

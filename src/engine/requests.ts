@@ -4,16 +4,22 @@ import { HOLDS, type Hold, STATUSES, type Status } from '../execution/execution.
 import { SEQ_MAX } from '../execution/history.ts';
 import {
   type ExecutionId,
+  nextExecutionId,
   type Payload,
   parseExecutionId,
   parsePipelineName,
 } from '../execution/names.ts';
+import { parseReleaseName } from '../execution/route.ts';
 import { checkedOperation, OPERATION_OPTIONS, stampOf } from '../features/audit/api.ts';
+import { COUNT_MAX, type Count, countUpTo } from '../features/overview/model.ts';
 import { NAME_BYTES_MAX } from '../lease/names.ts';
 import type {
   AttributeFilter,
   Command,
+  ExecutionReads,
   ListExecutions,
+  ListPosition,
+  ListSort,
   ReadAttachment,
   ReadHistory,
   Signal,
@@ -118,7 +124,7 @@ const HISTORY_PAGE_MAX = 10_000;
 const LIST_NAMES: readonly (keyof ListOptions)[] = [
   ...(['project', 'status', 'pipeline', 'tag', 'attribute', 'hold', 'cursor', 'limit'] as const),
   ...(['key', 'keyPrefix', 'idPrefix', 'parent', 'topLevel', 'code'] as const),
-  ...(['submittedFrom', 'submittedTo'] as const),
+  ...(['submittedFrom', 'submittedTo', 'release', 'worker', 'sort'] as const),
 ];
 
 export interface HistoryPage {
@@ -144,39 +150,69 @@ export function attachmentQueryOf(id: string, name: string): ReadAttachment {
 
 export function listQueryOf(options: ListOptions): ListExecutions {
   const given = readOptions('list', options, LIST_NAMES);
-  const { project, status, pipeline, tag, attribute, hold, cursor, limit = 100 } = given;
+  const { project, status, pipeline, tag, attribute, hold, cursor, limit = 100, sort } = given;
+  const { release, worker } = given;
   return {
     project: projectOf(project),
     limit: integerOption('limit', limit, { min: 1, max: 10_000 }),
     ...(status === undefined ? {} : { status: checkedStatus(status) }),
     ...(pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) }),
+    ...(release === undefined ? {} : { release: parseReleaseName(release, 'release') }),
+    ...(worker === undefined ? {} : { worker: boundedText('worker', worker, NAME_BYTES_MAX) }),
     ...(tag === undefined ? {} : { tag: boundedText('tag', tag, 256) }),
-    ...(attribute === undefined ? {} : { attribute: checkedAttribute(attribute) }),
+    ...(attribute === undefined ? {} : { attributes: checkedAttributes(attribute) }),
     ...(hold === undefined ? {} : { hold: checkedHold(hold) }),
     ...foundBy(given),
-    ...idRange(given, cursor === undefined ? undefined : cursorOf(cursor)),
+    ...idRange(given),
+    ...(sort === undefined ? {} : { sort: checkedSort(sort) }),
+    ...(cursor === undefined ? {} : { after: positionIn(cursor, sort) }),
   };
 }
 
-const FOUND_BY = ['key', 'keyPrefix', 'parent', 'code', 'attribute'] as const;
+function checkedSort(sort: ListSort): ListSort {
+  if (SORTS.includes(sort)) return sort;
+  throw new InvalidInput(`sort must be one of ${SORTS.join(', ')}; got ${shown(sort)}.`);
+}
 
-/** The stores read these from indexes that do not know parents. */
-const LABELS = ['tag', 'hold', 'attribute'] as const;
+const SORTS: readonly ListSort[] = ['newest', 'oldest', 'ended'];
 
-/** Each of `FOUND_BY` selects the index that the store reads, so there can be one. */
+/** A cursor of a list by end begins with the time. */
+export function cursorAt({ id, endedAt }: ListPosition): string {
+  return endedAt === undefined ? id : `${endedAt}.${id}`;
+}
+
+function positionIn(cursor: unknown, sort: ListSort | undefined): ListPosition {
+  if (sort !== 'ended') return { id: cursorOf(cursor) };
+  const [, ms, id] = /^(\d{1,15})\.(.{36})$/.exec(String(cursor)) ?? [];
+  return { id: cursorOf(id ?? cursor), endedAt: toInstant(Number(ms ?? Number.MAX_SAFE_INTEGER)) };
+}
+
+/** The most parts of a count; each examines as many rows as a page. */
+const COUNT_PARTS_MAX = 5;
+
+export async function countListed(
+  { count }: Pick<ExecutionReads, 'count'>,
+  query: ListExecutions,
+): Promise<Count> {
+  let sum = 0;
+  let after: ListPosition | undefined;
+  for (let parts = 0; parts < COUNT_PARTS_MAX && sum <= COUNT_MAX; parts += 1) {
+    const part = await count({ ...query, ...(after && { after }) });
+    sum += part.count;
+    after = part.next;
+    if (after === undefined) return countUpTo(sum);
+  }
+  return { count: Math.min(sum, COUNT_MAX), capped: true };
+}
+
 function foundBy(
   given: ListOptions,
 ): Pick<ListExecutions, 'key' | 'keyPrefix' | 'parent' | 'code' | 'topLevel'> {
   const { key, keyPrefix, parent, code, topLevel } = given;
-  const several = FOUND_BY.filter((name) => given[name] !== undefined);
-  if (several.length > 1) {
-    throw new InvalidInput(`list: pass only one of ${several.join(', ')}.`);
+  if (key !== undefined && keyPrefix !== undefined) {
+    throw new InvalidInput('list: pass only one of key and keyPrefix.');
   }
   optionalBooleans('list', { topLevel });
-  const labels = LABELS.filter((name) => given[name] !== undefined);
-  if (topLevel === true && labels.length > 0) {
-    throw new InvalidInput(`list: topLevel cannot be combined with ${labels.join(', ')}.`);
-  }
   return {
     ...(key === undefined ? {} : { key: boundedText('key', key, NAME_BYTES_MAX) }),
     ...(keyPrefix === undefined
@@ -184,7 +220,7 @@ function foundBy(
       : { keyPrefix: boundedText('keyPrefix', keyPrefix, NAME_BYTES_MAX) }),
     ...(parent === undefined ? {} : { parent: checkedParent(parent) }),
     ...(code === undefined ? {} : { code: boundedText('code', code, NAME_BYTES_MAX) }),
-    ...(topLevel === undefined ? {} : { topLevel }),
+    ...(topLevel === true ? { topLevel } : {}),
   };
 }
 
@@ -194,10 +230,11 @@ function checkedParent(parent: string): ExecutionId {
 }
 
 /** An id begins with its time, so a prefix and a time range are ranges of ids. */
-function idRange(
-  { idPrefix, submittedFrom, submittedTo }: ListOptions,
-  cursor: ExecutionId | undefined,
-): Pick<ListExecutions, 'before' | 'downTo'> {
+function idRange({
+  idPrefix,
+  submittedFrom,
+  submittedTo,
+}: ListOptions): Pick<ListExecutions, 'before' | 'downTo'> {
   if (idPrefix !== undefined && !ID.test(padded(boundedText('idPrefix', idPrefix, 36), FIRST_ID))) {
     throw new InvalidInput(`list: idPrefix must be the begin of an id; got ${shown(idPrefix)}.`);
   }
@@ -206,8 +243,7 @@ function idRange(
     ...(submittedFrom === undefined ? [] : [earliestId(instantOf('submittedFrom', submittedFrom))]),
   ].toSorted();
   const to = [
-    ...(cursor === undefined ? [] : [cursor]),
-    ...(idPrefix === undefined ? [] : [nextId(padded(idPrefix, LAST_ID))]),
+    ...(idPrefix === undefined ? [] : [nextExecutionId(padded(idPrefix, LAST_ID))]),
     ...(submittedTo === undefined ? [] : [earliestId(instantOf('submittedTo', submittedTo))]),
   ].toSorted();
   const [downTo, before] = [from.at(-1), to[0]];
@@ -223,14 +259,6 @@ const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function padded(prefix: string, id: string): ExecutionId {
   return `${prefix}${id.slice(prefix.length)}` as ExecutionId;
-}
-
-/** The least id above this one, because lists end below a given id. */
-function nextId(id: ExecutionId): ExecutionId {
-  const next = (BigInt(`0x${id.replaceAll('-', '')}`) + 1n).toString(16).padStart(32, '0');
-  // Above the greatest id there is none.
-  if (next.length > 32) return id;
-  return next.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') as ExecutionId;
 }
 
 function instantOf(name: string, ms: number): Instant {
@@ -250,6 +278,19 @@ function checkedStatus(status: NonNullable<ListOptions['status']>): readonly Sta
 function checkedHold(hold: Hold): Hold {
   if (HOLDS.includes(hold)) return hold;
   throw new InvalidInput(`hold must be one of ${HOLDS.join(', ')}; got ${shown(hold)}.`);
+}
+
+/** Each is one check of a row, so there can be a few. */
+const ATTRIBUTES_MAX = 10;
+
+function checkedAttributes(
+  given: NonNullable<ListOptions['attribute']>,
+): readonly AttributeFilter[] {
+  const all = Array.isArray(given) ? readList('attribute', given) : [given];
+  if (all.length > ATTRIBUTES_MAX) {
+    throw new InvalidInput(`attribute: pass at most ${ATTRIBUTES_MAX} filters; got ${all.length}.`);
+  }
+  return all.map((each) => checkedAttribute(each as AttributeFilter));
 }
 
 function checkedAttribute(given: AttributeFilter): AttributeFilter {

@@ -45,6 +45,13 @@ export function parseExecutionId(value: unknown): ExecutionId {
   return value as ExecutionId;
 }
 
+/** The least id above this one. Above the greatest there is none. */
+export function nextExecutionId(id: ExecutionId): ExecutionId {
+  const next = (BigInt(`0x${id.replaceAll('-', '')}`) + 1n).toString(16).padStart(32, '0');
+  if (next.length > 32) return id;
+  return next.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') as ExecutionId;
+}
+
 export function parseProject(value: unknown): ProjectName {
   return boundedText('A project', value, NAME_BYTES_MAX) as ProjectName;
 }

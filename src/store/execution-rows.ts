@@ -59,6 +59,12 @@ export function codesWith(hold: Hold): readonly number[] {
 }
 
 /**
+ * Values of different types are different labels: `1` is neither `"1"` nor `true`. PostgreSQL keeps
+ * numbers in a column of their own.
+ */
+export const LABEL_KINDS = { tag: 0, string: 1, number: 2, boolean: 3 } as const;
+
+/**
  * The outcome of the last claim. The next claim returns it to its worker. A lost claim has no code:
  * it follows from the ended session.
  */

@@ -124,13 +124,13 @@ async function openSession(store: CoordinatorStore): Promise<SessionId> {
 /** Ends the rest of the round, so that the next round finds only its own executions. */
 async function end(store: CoordinatorStore, session: SessionId): Promise<void> {
   const { executions } = store;
-  const open = await executions.list({
+  const { items } = await executions.list({
     project: DEFAULT_PROJECT,
     status: ['running'],
     limit: 1_000,
   });
   await Promise.all(
-    open.map(async ({ id, fence, session: owner, seq }) => {
+    items.map(async ({ id, fence, session: owner, seq }) => {
       if (fence === undefined || owner !== session) return;
       const events: readonly NewEvent[] = [{ kind: 'completed' }];
       await executions.finish({ id, fence, session, seq: seq + 1, events, status: 'completed' });

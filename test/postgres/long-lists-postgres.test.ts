@@ -11,7 +11,7 @@ import { postgresForTests } from '../services/postgres.ts';
 const idOf = (nth: number): string =>
   `01900000-0000-7000-8000-${nth.toString(16).padStart(12, '0')}`;
 
-test('X-22: a page by tag and status looks at 10,000 rows', async (t) => {
+test('X-22: a page with several filters examines 10,000 rows and returns where it stopped', async (t) => {
   const { url, release } = await postgresForTests();
   const store = await openPostgresStore({ url, schema: 'hf' });
   const client = new pg.Client(url);
@@ -21,12 +21,29 @@ test('X-22: a page by tag and status looks at 10,000 rows', async (t) => {
     await store.close();
     await release();
   });
+  // All but the oldest have a parent.
   await client.query(
-    `insert into hf.label (project, kind, name, value, execution_id)
-     select '${PROJECT}', 0, '', 'red', ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid
-       from generate_series(1, ${LIST_ROWS_MAX + 5}) n`,
+    `with row as materialized (
+       select n, ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid as id
+         from generate_series(1, ${LIST_ROWS_MAX + 5}) n),
+     submitted as (
+       insert into hf.execution (id, submitted_at, seq, status, lane, project, pipeline, input, parent_id)
+       select id, 1, 1, 0, 0, '${PROJECT}', 'orders', '1', case when n > 1 then '${idOf(1)}'::uuid end from row)
+     insert into hf.label (project, kind, name, value, execution_id)
+     select '${PROJECT}', 0, '', 'red', id from row`,
   );
   const query = { project: PROJECT, tag: 'red', limit: 10 } as const;
-  assert.equal(await store.executions.listEdge(query), undefined, 'there is no other filter');
-  assert.equal(await store.executions.listEdge({ ...query, status: ['failed'] }), idOf(6));
+  const { find, count } = store.executions;
+  assert.deepEqual((await find(query)).ids.at(0), idOf(LIST_ROWS_MAX + 5));
+  const first = await find({ ...query, topLevel: true });
+  assert.deepEqual(first, { ids: [], next: { id: idOf(6) } });
+  const second = await find({ ...query, topLevel: true, after: { id: idOf(6) } as never });
+  assert.deepEqual(second, { ids: [idOf(1)] });
+  const oldest = { ...query, sort: 'oldest', tag: 'red', topLevel: true } as const;
+  assert.deepEqual(await find(oldest), { ids: [idOf(1)], next: { id: idOf(LIST_ROWS_MAX) } });
+  // The index of pipelines and statuses reads 2,000 rows of each.
+  const { tag: _, ...untagged } = query;
+  const parts = await find({ ...untagged, topLevel: true });
+  assert.deepEqual(parts, { ids: [], next: { id: idOf(LIST_ROWS_MAX + 5 - 1_999) } });
+  assert.deepEqual(await count({ ...untagged }), { count: LIST_ROWS_MAX + 1 });
 });

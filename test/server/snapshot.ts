@@ -6,7 +6,7 @@ import type { CoordinatorStore } from '../../src/store/contract/execution-store.
 export async function snapshot(store: CoordinatorStore): Promise<string> {
   const { executions, access, sessions, leases } = store;
   const project = DEFAULT_PROJECT;
-  const all = await executions.list({ project, limit: 10_000 });
+  const { items: all } = await executions.list({ project, limit: 10_000 });
   const histories = await Promise.all(
     all.map(({ id }) => executions.history({ id: id as ExecutionId, after: 0, limit: 1_000 })),
   );

@@ -101,7 +101,7 @@ async function plantArchived(store: TestCoordinator['store']): Promise<string> {
 export async function look({ store }: TestCoordinator, victim: Victim): Promise<unknown> {
   const { executions, access, sessions } = store;
   const project = parseProject(PROJECT);
-  const ids = (await executions.list({ project, limit: 1_000 })).map(({ id }) => id);
+  const { ids } = await executions.find({ project, limit: 1_000 });
   return {
     ids,
     records: await Promise.all(ids.map((id) => executions.read(id))),

@@ -160,9 +160,10 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
         (await allAudit(store)).map(({ target }) => target.id).toSorted(),
         targets.filter((_, nth) => nth % 2 === 1),
       );
-      const [open] = await store.executions.list({ project: PROJECT, limit: 1 });
+      const { ids } = await store.executions.find({ project: PROJECT, limit: 1 });
+      const [open] = ids;
       assert(open !== undefined);
-      await expectUnaudited(store, () => store.executions.cancel({ ...commanding(open.id), job }));
+      await expectUnaudited(store, () => store.executions.cancel({ ...commanding(open), job }));
     },
   },
   {

@@ -3,6 +3,7 @@ import type { ExecutionId, PipelineName } from '../../../src/execution/names.ts'
 import type {
   CoordinatorStore,
   ListExecutions,
+  ListPosition,
 } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
@@ -28,8 +29,8 @@ async function listIds(
   store: CoordinatorStore,
   query: Partial<ListExecutions> = {},
 ): Promise<readonly ExecutionId[]> {
-  const page = await store.executions.list({ project: PROJECT, limit: 100, ...query });
-  return page.map(({ id }) => id);
+  const { ids } = await store.executions.find({ project: PROJECT, limit: 100, ...query });
+  return ids;
 }
 
 export const listCases: readonly ExecutionCase[] = [
@@ -47,10 +48,10 @@ export const listCases: readonly ExecutionCase[] = [
       const [newest, , downTo] = ids as [ExecutionId, ExecutionId, ExecutionId];
       const filters: readonly Partial<ListExecutions>[] = [
         ...[{ tag: 'red' }, { hold: 'paused' }, { status: ['queued'], tag: 'red' }],
-        { attribute: { name: 'size', equals: 1 }, tag: 'red' },
-        { attribute: { name: 'name', equals: 'ann' }, hold: 'paused' },
-        { attribute: { name: 'size' }, hold: 'paused' },
-        { attribute: { name: 'size', min: 0 }, tag: 'red' },
+        { attributes: [{ name: 'size', equals: 1 }], tag: 'red' },
+        { attributes: [{ name: 'name', equals: 'ann' }], hold: 'paused' },
+        { attributes: [{ name: 'size' }], hold: 'paused' },
+        { attributes: [{ name: 'size', min: 0 }], tag: 'red' },
       ] as const;
       for (const filter of filters) {
         const what = JSON.stringify(filter);
@@ -59,7 +60,7 @@ export const listCases: readonly ExecutionCase[] = [
         assert.deepEqual(await listIds(store, below), ids.slice(1, 3), what);
         // There are few rows, so a page can look at all of them.
         const query = { project: PROJECT, limit: 100, ...filter };
-        assert.equal(await store.executions.listEdge(query), undefined, what);
+        assert.equal((await store.executions.find(query)).next, undefined, what);
       }
     },
   },
@@ -75,7 +76,7 @@ export const listCases: readonly ExecutionCase[] = [
       const own = await mustSubmit(store, { pipeline, tags, attributes });
       const users = await mustSubmit(store, { tags, attributes });
       const filters: readonly Partial<ListExecutions>[] = [
-        ...[{}, { tag: 'red' }, { attribute: { name: 'size', equals: 1 } }],
+        ...[{}, { tag: 'red' }, { attributes: [{ name: 'size', equals: 1 }] }],
         { status: ['queued', 'running'] },
       ];
       for (const filter of filters) {
@@ -161,15 +162,21 @@ export const listCases: readonly ExecutionCase[] = [
       const small = await of({ total: 2.5 });
       const ten = await of({ total: 10, gift: true });
       const big = await of({ total: 100, gift: false });
-      const named = (filter: object) => listIds(store, { attribute: { name: 'total', ...filter } });
+      const named = (filter: object) =>
+        listIds(store, { attributes: [{ name: 'total', ...filter }] });
       assert.deepEqual(await named({ equals: 10 }), [ten]);
       assert.deepEqual(await named({ equals: '10' }), [text]);
       assert.deepEqual(await named({ min: 10 }), [big, ten]);
       assert.deepEqual(await named({ max: 10 }), [ten, small]);
       assert.deepEqual(await named({ min: 3, max: 50 }), [ten]);
-      assert.deepEqual(await listIds(store, { attribute: { name: 'gift', equals: true } }), [ten]);
-      assert.deepEqual(await listIds(store, { attribute: { name: 'gift', equals: 'true' } }), []);
-      const paged = { attribute: { name: 'total', min: 0 }, limit: 2 };
+      assert.deepEqual(await listIds(store, { attributes: [{ name: 'gift', equals: true }] }), [
+        ten,
+      ]);
+      assert.deepEqual(
+        await listIds(store, { attributes: [{ name: 'gift', equals: 'true' }] }),
+        [],
+      );
+      const paged = { attributes: [{ name: 'total', min: 0 }], limit: 2 };
       assert.deepEqual(await listIds(store, paged), [big, ten]);
       assert.deepEqual(await listIds(store, { ...paged, before: ten }), [small]);
     },
@@ -200,8 +207,8 @@ export const listCases: readonly ExecutionCase[] = [
       assert.deepEqual(await listIds(store, { ...paused, limit: 2, before: both }), [drifted.id]);
       assert.deepEqual(await listIds(store, { ...paused, tag: 'eu' }), [eu]);
       const five = { name: 'total', equals: 5 };
-      assert.deepEqual(await listIds(store, { ...paused, attribute: five }), [eu]);
-      assert.deepEqual(await listIds(store, { hold: 'blocked', attribute: five }), []);
+      assert.deepEqual(await listIds(store, { ...paused, attributes: [five] }), [eu]);
+      assert.deepEqual(await listIds(store, { hold: 'blocked', attributes: [five] }), []);
       assert.deepEqual(await listIds(store, { ...paused, status: ['waiting'] }), []);
       assert.deepEqual(await listIds(store, { ...paused, pipeline: OTHER_PIPELINE }), []);
       await store.executions.resume(commanding(drifted.id));
@@ -225,7 +232,7 @@ export const listCases: readonly ExecutionCase[] = [
       await store.executions.cancel(commanding(gone));
       const query = {
         tag: 'eu',
-        attribute: { name: 'total', equals: 5 },
+        attributes: [{ name: 'total', equals: 5 }],
         pipeline: OTHER_PIPELINE,
         status: ['queued'],
       } as const;
@@ -292,7 +299,7 @@ export const listCases: readonly ExecutionCase[] = [
       await mustFinish(store, later(held), { status: 'failed', deadLetter: letter });
       const found = async (query: Partial<ListExecutions>): Promise<readonly ExecutionId[]> => {
         const all = { project: PROJECT, limit: 10, ...query };
-        return (await store.executions.list(all)).map(({ id }) => id);
+        return (await store.executions.find(all)).ids;
       };
       const ids = children.map(({ id }) => id);
       assert.deepEqual(await found({ key: 'order/17' }), [first]);
@@ -314,10 +321,101 @@ export const listCases: readonly ExecutionCase[] = [
         third,
       ]);
       assert.deepEqual(await found({ parent: held.id, topLevel: true }), []);
-      assert.equal(
-        await store.executions.listEdge({ project: PROJECT, limit: 10, topLevel: true }),
-        undefined,
-      );
+    },
+  },
+  {
+    upholds: 'X-95',
+    name: 'several attributes, tag, code, parent and key combine, and each finds the same',
+    async run({ store }) {
+      const of = (attributes: Record<string, string | number | boolean>, key: string) =>
+        mustSubmit(store, { attributes, key, tags: ['eu'] });
+      const hit = await of({ total: 10, region: 'north', gift: true, 'a=b': 1 }, 'order/1');
+      await of({ total: 10, region: 'south', gift: true }, 'order/2');
+      await of({ total: 99, region: 'north', gift: true }, 'order/3');
+      await of({ total: '10', region: 'north', gift: 'true' }, 'order/4');
+      await of({ total: 10, region: 'north', gift: false }, 'bill/1');
+      await mustSubmit(store, { tags: ['eu'], key: 'order/5' });
+      const total = { name: 'total', min: 5, max: 50 };
+      const region = { name: 'region', equals: 'north' };
+      const gift = { name: 'gift', equals: true };
+      const all = { tag: 'eu', keyPrefix: 'order/', topLevel: true } as const;
+      for (const attributes of [
+        [total, region, gift],
+        [gift, total, region],
+        [region, gift, { name: 'total', equals: 10 }],
+        [region, gift, { name: 'total', equals: 10, min: 10, max: 11 }],
+        [{ name: 'a=b' }],
+      ]) {
+        const what = JSON.stringify(attributes);
+        assert.deepEqual(await listIds(store, { ...all, attributes }), [hit], what);
+        assert.deepEqual(await listIds(store, { ...all, attributes, tag: 'us' }), [], what);
+        assert.deepEqual(await listIds(store, { ...all, attributes, code: 'x' }), [], what);
+        assert.deepEqual(await listIds(store, { ...all, attributes, parent: hit }), [], what);
+      }
+      const none = { name: 'total', equals: 10, min: 11 };
+      assert.deepEqual(await listIds(store, { attributes: [none] }), []);
+      assert.deepEqual(await listIds(store, { attributes: [none, region] }), []);
+      const found = await store.executions.count({ project: PROJECT, limit: 1, ...all });
+      assert.deepEqual(found, { count: 5 });
+    },
+  },
+  {
+    upholds: 'X-95',
+    name: 'a list by worker has what its live session runs now, by owner or by session',
+    async run({ store }) {
+      const ann = await worker(store);
+      const busy = await running(store, ann, { tags: ['eu'] });
+      const done = await running(store, ann);
+      await mustFinish(store, done);
+      await mustSubmit(store);
+      for (const name of [ann.id, ann.owner]) {
+        assert.deepEqual(await listIds(store, { worker: name }), [busy.id]);
+        assert.deepEqual(await listIds(store, { worker: name, tag: 'eu' }), [busy.id]);
+        assert.deepEqual(await listIds(store, { worker: name, tag: 'us' }), []);
+      }
+      assert.deepEqual(await listIds(store, { worker: 'nobody' }), []);
+    },
+  },
+  {
+    upholds: 'X-95',
+    name: 'a list is sorted by submission or by end, with any filter, and continues after a position',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const about = { tags: ['eu'], attributes: { size: 1 }, key: 'order/1' };
+      const first = await running(store, ann, about);
+      const second = await running(store, ann, { ...about, key: 'order/2' });
+      const open = await mustSubmit(store, { ...about, key: 'order/3' });
+      await mustFinish(store, second);
+      await advance(5);
+      await mustFinish(store, first);
+      const filters: readonly Partial<ListExecutions>[] = [
+        ...[{}, { tag: 'eu' }, { attributes: [{ name: 'size', min: 1 }] }, { keyPrefix: 'order/' }],
+        { topLevel: true, attributes: [{ name: 'size', equals: 1 }] },
+        { pipeline: PIPELINE, status: ['completed', 'queued'] },
+      ];
+      const pagesOf = async (query: Partial<ListExecutions>): Promise<readonly string[]> => {
+        const ids: string[] = [];
+        for (let after: ListPosition | undefined; ; ) {
+          const from = after && { after };
+          const page = { project: PROJECT, limit: 1, ...query, ...from };
+          const found = await store.executions.find(page);
+          ids.push(...found.ids);
+          after = found.next;
+          if (after === undefined) return ids;
+        }
+      };
+      for (const filter of filters) {
+        const what = JSON.stringify(filter);
+        const newest = [open, second.id, first.id];
+        assert.deepEqual(await pagesOf({ ...filter, sort: 'newest' }), newest, what);
+        assert.deepEqual(await pagesOf({ ...filter, sort: 'oldest' }), newest.toReversed(), what);
+        const ended = [first.id, second.id];
+        assert.deepEqual(await pagesOf({ ...filter, sort: 'ended' }), ended, what);
+        const below = { ...filter, before: open, downTo: second.id };
+        for (const sort of ['newest', 'oldest', 'ended'] as const) {
+          assert.deepEqual(await pagesOf({ ...below, sort }), [second.id], what);
+        }
+      }
     },
   },
 ];

@@ -50,11 +50,8 @@ export const projectCases: readonly ExecutionCase[] = [
         [OTHER_PROJECT, theirs],
       ] as const) {
         for (const filter of [{}, { tag: 'a' }, { status: ['queued'] as const }]) {
-          const found = await store.executions.list({ project, limit: 10, ...filter });
-          assert.deepEqual(
-            found.map((each) => each.id),
-            [id],
-          );
+          const { ids } = await store.executions.find({ project, limit: 10, ...filter });
+          assert.deepEqual(ids, [id]);
         }
       }
     },

@@ -54,16 +54,10 @@ export const pinningCases: readonly ExecutionCase[] = [
           ['v2', PIPELINE],
         ],
       );
-      const listed = await store.executions.list({ ...OF, limit: 9 });
-      assert.deepEqual(
-        listed.map(({ id }) => id),
-        [second, first, before],
-      );
-      const queued = await store.executions.list({ ...OF, status: ['queued'], limit: 1 });
-      assert.deepEqual(
-        queued.map(({ id }) => id),
-        [second],
-      );
+      const listed = await store.executions.find({ ...OF, limit: 9 });
+      assert.deepEqual(listed.ids, [second, first, before]);
+      const queued = await store.executions.find({ ...OF, status: ['queued'], limit: 1 });
+      assert.deepEqual(queued.ids, [second]);
     },
   },
   {

@@ -46,7 +46,7 @@ export const plainNameCases: readonly ExecutionCase[] = [
         assert.deepEqual(idsIn(await executions.listArchived({ ...OF, ...filter })), [id]);
       }
       assert.deepEqual(await executions.listArchived(ELSEWHERE), []);
-      assert.deepEqual(await executions.list(OF), []);
+      assert.deepEqual((await executions.find(OF)).ids, []);
       assert.deepEqual(await executions.pinned(OF), []);
     },
   },
@@ -93,18 +93,18 @@ export const plainNameCases: readonly ExecutionCase[] = [
         [{ hold: 'paused' }, [held]],
         [{ hold: 'paused', status: ['queued'] }, [held]],
         [{ tag: 'vip' }, [held]],
-        [{ attribute: { name: 'size', equals: 3 } }, [held]],
-        [{ attribute: { name: 'size', min: 1 }, hold: 'paused' }, [held]],
+        [{ attributes: [{ name: 'size', equals: 3 }] }, [held]],
+        [{ attributes: [{ name: 'size', min: 1 }], hold: 'paused' }, [held]],
         [{}, [held, runs]],
       ] as const;
       for (const [filter, ids] of filters) {
         const about = JSON.stringify(filter);
-        const found = await executions.list({ ...OF, ...filter });
-        assert.deepEqual(idsIn(found), ids, about);
-        for (const each of found) {
+        const { items } = await executions.list({ ...OF, ...filter });
+        assert.deepEqual(idsIn(items), ids, about);
+        for (const each of items) {
           assert.deepEqual([each.pipeline, each.release], [PIPELINE, 'v1'], about);
         }
-        assert.deepEqual(await executions.list({ ...ELSEWHERE, ...filter }), [], about);
+        assert.deepEqual((await executions.find({ ...ELSEWHERE, ...filter })).ids, [], about);
       }
     },
   },

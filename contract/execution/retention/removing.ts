@@ -63,12 +63,9 @@ export const removingCases: readonly ExecutionCase[] = [
       assert.deepEqual(await store.executions.inbox({ id, after: 0, limit: 10 }), []);
       assert.deepEqual(await store.executions.attachments(id), []);
       assert.deepEqual(await allInteractions(store), []);
-      for (const filter of [{ tag: 'vip' }, { attribute: { name: 'size', min: 1 } }]) {
-        const found = await store.executions.list({ project: PROJECT, limit: 9, ...filter });
-        assert.deepEqual(
-          found.map((each) => each.id),
-          [other],
-        );
+      for (const filter of [{ tag: 'vip' }, { attributes: [{ name: 'size', min: 1 }] }]) {
+        const { ids } = await store.executions.find({ project: PROJECT, limit: 9, ...filter });
+        assert.deepEqual(ids, [other]);
       }
       assert.equal(await store.executions.archived(id), undefined);
       const again = { id, project: PROJECT, keepMs: 0 };

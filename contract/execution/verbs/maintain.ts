@@ -237,12 +237,12 @@ export const maintainCases: readonly ExecutionCase[] = [
       await maintainAll(store, 50);
       assert.equal(
         (
-          await store.executions.list({
+          await store.executions.find({
             project: 'default' as never,
             status: ['queued'],
             limit: 50,
           })
-        ).length,
+        ).ids.length,
         0,
       );
     },

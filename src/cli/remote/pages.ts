@@ -136,6 +136,19 @@ export const listCommand: CommandSpec = list({
       value: 'text',
       help: 'Only with a key that begins with this, or with an id, for eight or more hexadecimal digits (default all)',
     },
+    where: {
+      value: 'list',
+      help: 'Only with these attributes, separated by commas: name, name=value, name>=number or name<=number (default all)',
+    },
+    release: { value: 'name', help: 'Only pinned to this release (default all)' },
+    worker: {
+      value: 'owner',
+      help: 'Only those that the worker with this owner or session id runs now (default all)',
+    },
+    sort: {
+      value: 'order',
+      help: 'newest or oldest by submission, or ended: by end, the last one first (default newest)',
+    },
     key: { value: 'key', help: 'Only with this key (default all)' },
     parent: { value: 'id', help: 'Only children of this execution (default all)' },
     code: { value: 'code', help: 'Only failed for good with this code (default all)' },

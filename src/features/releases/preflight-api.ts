@@ -17,6 +17,7 @@ import {
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { parseReleaseName, REPLAY, replayName } from '../../execution/route.ts';
 import { NAME_BYTES_MAX } from '../../lease/names.ts';
+import type { ListPosition } from '../../store/contract/execution-store.ts';
 import { Fault } from '../../support/fault.ts';
 import { integerOption, readOptions, shown } from '../../support/options.ts';
 import { type ContractChange, diffContracts, isBreaking } from './contract-decide.ts';
@@ -220,13 +221,12 @@ export async function openElsewhere(
   status: readonly Status[],
 ): Promise<readonly ExecutionId[]> {
   const ids: ExecutionId[] = [];
-  for (let before: ExecutionId | undefined; ; ) {
-    const from = before === undefined ? {} : { before };
-    const query = { project, pipeline, status, limit: PAGE, ...from };
-    const page = await config.store.executions.list(query);
-    for (const { id, release } of page) if (release !== name) ids.push(id);
-    before = page.at(-1)?.id;
-    if (before === undefined || page.length < PAGE) return ids;
+  for (let after: ListPosition | undefined; ; ) {
+    const query = { project, pipeline, status, limit: PAGE, ...(after && { after }) };
+    const { items, next } = await config.store.executions.list(query);
+    for (const { id, release } of items) if (release !== name) ids.push(id);
+    if (next === undefined) return ids;
+    after = next;
   }
 }
 

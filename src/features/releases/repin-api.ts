@@ -270,11 +270,10 @@ async function nextTargets(
   for (let below = before; ; ) {
     const query = { project, pipeline: name, status: OPEN, limit: SCANNED, before: below };
     await beginIn(turn, LIST_WEIGHT);
-    const page = await executions.list(query);
-    const own = page.filter((each) => (each.release ?? null) === input.filter.release);
+    const { items, next } = await executions.list(query);
+    const own = items.filter((each) => (each.release ?? null) === input.filter.release);
     const targets = own.slice(0, size).map(({ id, seq, status }) => ({ id, seq, status }));
-    const end = page.length < SCANNED ? undefined : page.at(-1)?.id;
-    const last = targets.length < own.length ? targets.at(-1)?.id : end;
+    const last = targets.length < own.length ? targets.at(-1)?.id : next?.id;
     if (targets.length > 0 || last === undefined) {
       return { targets, ...about, ...present({ last }) };
     }

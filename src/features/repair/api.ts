@@ -3,7 +3,7 @@
 
 import type { EngineConfig } from '../../engine/config.ts';
 import { OperationRefused } from '../../engine/failures.ts';
-import type { OperationOptions, Page } from '../../engine/holdfast.ts';
+import type { ExecutionFilter, OperationOptions, Page } from '../../engine/holdfast.ts';
 import { commandOf, listQueryOf, signalOf } from '../../engine/requests.ts';
 import { UNDO_SIGNAL, type UndoCommand } from '../../engine/run/compensator.ts';
 import { projectOf, type SubmitOptions } from '../../engine/submission.ts';
@@ -27,14 +27,15 @@ import { type AnyJobInput, type BulkRepinOptions, repinTarget } from '../release
 import type { RedriveMode } from './decide.ts';
 import {
   type BulkOptions,
-  type CancelFilter,
   type DeadLetterFilter,
-  FILTERS,
   filterOf,
+  isOfDeadLetters,
   JOB_PIPELINE,
   type JobOutput,
+  LETTER_FILTERS,
   modeOf,
   type Paced,
+  type RedriveFilter,
   redriveBody,
   redriveEnded,
 } from './jobs-api.ts';
@@ -88,7 +89,7 @@ export class Repair {
   async deadLetters(
     options: DeadLetterFilter & { readonly cursor?: string; readonly limit?: number } = {},
   ): Promise<Page<DeadLetterRecord>> {
-    rejectUnknownOptions('deadLetters', options, [...FILTERS, 'cursor', 'limit']);
+    rejectUnknownOptions('deadLetters', options, [...LETTER_FILTERS, 'cursor', 'limit']);
     const { cursor } = options;
     const limit = integerOption('limit', options.limit ?? 100, { min: 1, max: PAGE_MAX });
     const query = {
@@ -207,14 +208,18 @@ export class Repair {
 
 /** Options of a job that re-drives dead letters. */
 export interface BulkRedriveOptions extends BulkOptions, Pick<RedriveOptions, 'mode' | 'release'> {
-  /** Which dead letters. Default: all of the project `default`. */
-  readonly filter?: DeadLetterFilter;
+  /**
+   * Which dead letters, or which executions: then `step` and `open` do not apply, and without
+   * `status` the job takes those that failed or were quarantined. Default: all dead letters of the
+   * project `default`.
+   */
+  readonly filter?: RedriveFilter;
 }
 
 /** Options of a job that cancels executions. */
 export interface BulkCancelOptions extends BulkOptions {
-  /** Which executions. */
-  readonly filter: CancelFilter;
+  /** Which executions. Without `status`, all open ones. */
+  readonly filter: ExecutionFilter;
 }
 
 /** A job that was submitted. Pause, resume and cancel it like any execution. */
@@ -252,8 +257,7 @@ export class Bulk {
   async redrive(options: BulkRedriveOptions = {}): Promise<StartedJob> {
     rejectUnknownOptions('bulk.redrive', options, ['filter', 'mode', ...JOB_NAMES]);
     const { filter = {} } = options;
-    rejectUnknownOptions('bulk.redrive filter', filter, FILTERS);
-    const { project } = filterOf(filter);
+    const { project } = isOfDeadLetters(filter) ? filterOf(filter) : listQueryOf(filter);
     return this.#start({ act: 'redrive', filter, mode: modeOf(options.mode) }, project, options);
   }
 
@@ -261,7 +265,6 @@ export class Bulk {
   async cancel(options: BulkCancelOptions): Promise<StartedJob> {
     rejectUnknownOptions('bulk.cancel', options, ['filter', ...JOB_NAMES]);
     const { filter } = options;
-    rejectUnknownOptions('bulk.cancel filter', filter, ['project', 'pipeline', 'status', 'tag']);
     return this.#start({ act: 'cancel', filter }, listQueryOf(filter).project, options);
   }
 

@@ -5,8 +5,9 @@
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Context } from '../../engine/context.ts';
 import { OperationRefused } from '../../engine/failures.ts';
-import type { OperationOptions } from '../../engine/holdfast.ts';
+import type { ExecutionFilter, OperationOptions } from '../../engine/holdfast.ts';
 import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
+import { listQueryOf } from '../../engine/requests.ts';
 import { projectOf } from '../../engine/submission.ts';
 import type { ExecutionRecord, Status } from '../../execution/execution.ts';
 import type { HistoryEvent } from '../../execution/history.ts';
@@ -37,18 +38,6 @@ export interface BulkOptions extends Omit<OperationOptions, 'project'> {
   readonly key?: string;
 }
 
-/** Selects open executions. All filters must match. */
-export interface CancelFilter {
-  /** The project. Default `default`. */
-  readonly project?: string;
-  /** The name of the pipeline. */
-  readonly pipeline?: string;
-  /** The status. */
-  readonly status?: Status;
-  /** One of the execution's tags. */
-  readonly tag?: string;
-}
-
 /** Part of a stored job input, so its field names stay: `by` is the actor, `act` the action. */
 export interface Paced {
   readonly perSecond?: number;
@@ -61,11 +50,11 @@ export type JobInput =
   | (Paced & {
       readonly act: 'redrive';
       readonly mode: RedriveMode;
-      readonly filter: DeadLetterFilter;
+      readonly filter: RedriveFilter;
     })
   | (Paced & {
       readonly act: 'cancel';
-      readonly filter: CancelFilter;
+      readonly filter: ExecutionFilter;
     });
 
 /** The result of a bulk job. */
@@ -200,35 +189,41 @@ function doPage(config: EngineConfig, request: PageRequest): Promise<PageDone> {
 }
 
 async function doTargets(config: EngineConfig, request: PageRequest): Promise<PageDone> {
-  const targets = await targetsOf(config, request);
+  const { targets, last } = await targetsOf(config, request);
   const outcomes = await (request.input.act === 'cancel'
     ? cancelAll(config, request, targets)
     : redriveAll(config, request, targets));
-  const last = targets.length < request.size ? undefined : targets.at(-1);
   return { outcomes, ...present({ last }) };
 }
 
+interface TargetPage {
+  readonly targets: readonly ExecutionId[];
+  /** The id down to which the page has looked. Absent on the last page. */
+  readonly last?: ExecutionId;
+}
+
+const OPEN: readonly Status[] = ['queued', 'running', 'waiting'];
+const DEAD: readonly Status[] = ['failed', 'quarantined'];
+
 /** Newest first, so that later executions are not part of the job. */
 async function targetsOf(
-  config: EngineConfig,
+  { store: { executions } }: EngineConfig,
   { input, size, before, job, turn }: PageRequest,
-): Promise<readonly ExecutionId[]> {
+): Promise<TargetPage> {
   await beginIn(turn, LIST_WEIGHT);
-  const page = { limit: size, before: before ?? job };
-  if (input.act === 'redrive') {
-    const query = { ...filterOf(input.filter), ...page };
-    const letters = await config.store.executions.deadLetters(query);
-    return letters.map(({ execution }) => execution);
+  const { act, filter } = input;
+  if (act === 'redrive' && isOfDeadLetters(filter)) {
+    const query = { ...filterOf(filter), limit: size, before: before ?? job };
+    const targets = (await executions.deadLetters(query)).map(({ execution }) => execution);
+    return { targets, ...present({ last: targets.length < size ? undefined : targets.at(-1) }) };
   }
-  const { project, pipeline: name, status, tag } = input.filter;
-  const found = await config.store.executions.list({
-    project: projectOf(project),
-    status: status === undefined ? ['queued', 'running', 'waiting'] : [status],
-    ...(name === undefined ? {} : { pipeline: parsePipelineName(name) }),
-    ...(tag === undefined ? {} : { tag }),
-    ...page,
+  const { ids, next } = await executions.find({
+    status: act === 'redrive' ? DEAD : OPEN,
+    ...listQueryOf({ ...filter, limit: size }),
+    sort: 'newest',
+    after: { id: before ?? job },
   });
-  return found.map(({ id }) => id);
+  return { targets: ids, ...(next && { last: next.id }) };
 }
 
 async function cancelAll(
@@ -479,7 +474,14 @@ export interface DeadLetterFilter {
   readonly open?: boolean;
 }
 
-export const FILTERS = ['project', 'pipeline', 'code', 'step', 'open'] as const;
+/** A filter of dead letters, or of executions that failed or were quarantined. */
+export type RedriveFilter = DeadLetterFilter | ExecutionFilter;
+
+export const LETTER_FILTERS: readonly string[] = ['project', 'pipeline', 'code', 'step', 'open'];
+
+export function isOfDeadLetters(filter: RedriveFilter): filter is DeadLetterFilter {
+  return Object.keys(filter).every((name) => LETTER_FILTERS.includes(name));
+}
 
 export function filterOf(filter: DeadLetterFilter): Omit<ListDeadLetters, 'limit' | 'before'> {
   const { project, pipeline, code, step, open } = filter;

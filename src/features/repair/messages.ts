@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { commandResult, operationBody } from '../../protocol/messages/commands.ts';
-import { idParams } from '../../protocol/messages/execution.ts';
+import { executionFilter, idParams } from '../../protocol/messages/execution.ts';
 import {
   CODEC_MISSING,
   NO_EXECUTION,
@@ -150,7 +150,13 @@ const PACE = {
 const bulkRedriveBody = closed(
   {
     filter: Type.Optional(
-      closed(FILTER, { description: 'Which dead letters. Default: all of the project.' }),
+      closed(
+        { ...executionFilter, ...FILTER },
+        {
+          description:
+            'Which dead letters. With filters that dead letters do not have, which executions: then `step` and `open` do not apply, and without `status` the job takes those that failed or were quarantined. Default: all dead letters of the project.',
+        },
+      ),
     ),
     mode: Type.Optional(mode),
     ...PACE,
@@ -169,15 +175,18 @@ const bulkRedriveBody = closed(
 
 export type BulkRedriveBody = Static<typeof bulkRedriveBody>;
 
+const OPEN_STATUS = Type.Enum(['queued', 'running', 'waiting']);
+
 const bulkCancelBody = closed(
   {
     filter: closed(
       {
-        pipeline: Type.Optional(documented(pipelineName, 'Only this pipeline.')),
+        ...executionFilter,
         status: Type.Optional(
-          Type.Enum(['queued', 'running', 'waiting'], { description: 'Only this state.' }),
+          Type.Union([OPEN_STATUS, Type.Array(OPEN_STATUS, { maxItems: 3 })], {
+            description: 'Only this state, or these. Default: all open ones.',
+          }),
         ),
-        tag: Type.Optional(documented(name, 'Only executions with this tag.', 'tuesday')),
       },
       { description: 'Which open executions. An empty filter matches all of the project.' },
     ),

@@ -3,7 +3,7 @@
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import { parseExecutionId } from '../../execution/names.ts';
 import { commandReply } from '../../protocol/rest/executions.ts';
-import { executionFor, withEtag, writtenTimes } from '../../protocol/rest/handling.ts';
+import { executionFor, filterFrom, withEtag, writtenTimes } from '../../protocol/rest/handling.ts';
 import { notFound } from '../../protocol/rest/problems.ts';
 import {
   actorOf,
@@ -18,6 +18,7 @@ import {
 } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
+import { present } from '../../support/options.ts';
 import { type AnyJobInput, REPIN_PIPELINE } from '../releases/repin-api.ts';
 import { JOB_PIPELINE, type JobOutput } from './jobs-api.ts';
 import {
@@ -82,7 +83,8 @@ const PAGE = 100;
 
 export const bulkRoutes: readonly Route[] = routesOf(jobOperations, {
   async redriveMany({ holdfast }, { body, caller, header }) {
-    const filter = { ...body.filter, project: caller.project };
+    const { step, open, ...others } = body.filter ?? {};
+    const filter = { ...filterFrom(others, caller), ...present({ step, open }) };
     return madeReply(
       await holdfast.bulk.redrive({
         ...body,
@@ -94,7 +96,8 @@ export const bulkRoutes: readonly Route[] = routesOf(jobOperations, {
   },
 
   async cancelMany({ holdfast }, { body, caller, header }) {
-    const filter = { ...body.filter, project: caller.project };
+    const { status, ...others } = body.filter;
+    const filter = { ...filterFrom(others, caller), ...present({ status }) };
     return madeReply(
       await holdfast.bulk.cancel({
         ...body,

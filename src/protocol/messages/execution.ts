@@ -132,7 +132,7 @@ export const executionInFull = closed(
 
 export type ExecutionInFull = Static<typeof executionInFull>;
 
-const executionFilter = {
+export const executionFilter = {
   status: Type.Optional(
     Type.Array(status, {
       maxItems: 8,
@@ -143,8 +143,20 @@ const executionFilter = {
   pipeline: Type.Optional(documented(pipelineName, 'Only this pipeline.')),
   tag: Type.Optional(documented(name, 'Only executions with this tag.', 'eu')),
   hold: Type.Optional(documented(hold, 'Only executions with this hold.')),
+  where: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 600 }), {
+      maxItems: 10,
+      description:
+        'Only executions whose attributes match all of these: `name`, `name=value`, `name>=number` or `name<=number`. Quote text that looks like a number. Repeat the parameter to pass several.',
+      examples: [['amount>=100', 'region=eu']],
+    }),
+  ),
   attribute: Type.Optional(
-    documented(name, 'Attribute that `equals`, `min` and `max` compare.', 'amount'),
+    documented(
+      name,
+      'One more attribute, which `equals`, `min` and `max` compare. Its name may contain `=`, `<` and `>`.',
+      'amount',
+    ),
   ),
   equals: Type.Optional(
     Type.String({
@@ -168,11 +180,7 @@ const executionFilter = {
   ),
   key: Type.Optional(documented(name, 'Only the execution with this key.', 'order/17')),
   keyPrefix: Type.Optional(
-    documented(
-      name,
-      'Only executions whose key begins with this. If more than 10,000 do, the first by key.',
-      'order/',
-    ),
+    documented(name, 'Only executions whose key begins with this. Not with `key`.', 'order/'),
   ),
   idPrefix: Type.Optional(
     Type.String({
@@ -191,12 +199,21 @@ const executionFilter = {
   parent: Type.Optional(documented(executionId, 'Only children of this execution.')),
   topLevel: Type.Optional(
     Type.Boolean({
-      description:
-        'True: only executions without a parent. Not with `tag`, `hold` or `attribute`. Default: false.',
+      description: 'True: only executions without a parent. Default: false.',
     }),
   ),
   code: Type.Optional(
     documented(name, 'Only executions that failed for good with this code.', 'card-declined'),
+  ),
+  release: Type.Optional(
+    documented(name, 'Only executions that are pinned to this release, of any pipeline.', 'v2'),
+  ),
+  worker: Type.Optional(
+    documented(
+      name,
+      'Only executions that this worker runs now: the owner or the id of its session.',
+      'order-worker-1',
+    ),
   ),
   submittedFrom: Type.Optional(
     documented(
@@ -209,15 +226,31 @@ const executionFilter = {
   ),
 };
 
-const ONE_INDEX =
-  'Pass at most one of `key`, `keyPrefix`, `q`, `parent`, `code` and `attribute`; each combines with all other filters.';
+const ALL_MATCH =
+  'All filters must match. A page examines at most 10,000 rows, so it may be empty and have a cursor.';
 
 export const listQuery = closed(
-  { ...executionFilter, ...paging(executionId) },
-  { description: ONE_INDEX },
+  {
+    ...executionFilter,
+    sort: Type.Optional(
+      Type.Enum(['newest', 'oldest', 'ended'], {
+        description:
+          'Order: by submission, or by end, the last one first and without open executions. Default: `newest`.',
+      }),
+    ),
+    ...paging(
+      Type.String({
+        pattern: '^([0-9]{1,15}\\.)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+        examples: ['01890a5d-ac96-774b-bcce-b302099a8057'],
+      }),
+    ),
+  },
+  { description: ALL_MATCH },
 );
 
-export const countQuery = closed(executionFilter, { description: ONE_INDEX });
+export const countQuery = closed(executionFilter, {
+  description: 'All filters must match. A count examines at most 50,000 rows.',
+});
 
 const result = closed(
   {

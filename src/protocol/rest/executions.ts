@@ -7,7 +7,6 @@ import type { Failure } from '../../execution/failure.ts';
 import { Continuations, type HistoryEvent, parseBody } from '../../execution/history.ts';
 import { type ExecutionId, type ProjectName, parseExecutionId } from '../../execution/names.ts';
 import { BAD_ENDS } from '../../execution/report.ts';
-import { COUNT_MAX } from '../../features/overview/model.ts';
 import type { CommandResult, CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { present } from '../../support/options.ts';
@@ -23,8 +22,8 @@ import {
 import type { SubmitBody } from '../messages/submission.ts';
 import {
   executionFor,
+  filterFrom,
   isReserved,
-  listOptionsOf,
   requireOpenName,
   withEtag,
   withinMs,
@@ -56,25 +55,15 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
   },
 
   async listExecutions({ holdfast, store }, { query, caller, header }) {
-    const { items, cursor } = await holdfast.list(listOptionsOf(query, caller));
+    const { sort, cursor: from, limit = 100, ...filter } = query;
+    const page = { limit, ...present({ sort, cursor: from }) };
+    const { items, cursor } = await holdfast.list({ ...filterFrom(filter, caller), ...page });
     const body = { items: await listedMessages(store, items), ...(cursor && { cursor }) };
     return withEtag(body, header('if-none-match'));
   },
 
   async countExecutions({ holdfast }, { query, caller }) {
-    const options = { ...listOptionsOf(query, caller), limit: COUNT_PAGE };
-    let count = 0;
-    let cursor: string | undefined;
-    for (let pages = 0; pages < COUNT_PAGES_MAX && count <= COUNT_MAX; pages += 1) {
-      const page = await holdfast.list({ ...options, ...present({ cursor }) });
-      count += page.items.length;
-      ({ cursor } = page);
-      if (cursor === undefined) break;
-    }
-    // A list by key prefix ends after this many.
-    const isCut = options.keyPrefix !== undefined && count === COUNT_MAX;
-    const capped = cursor !== undefined || count > COUNT_MAX || isCut;
-    return { status: 200, body: { count: Math.min(count, COUNT_MAX), capped } };
+    return { status: 200, body: { ...(await holdfast.count(filterFrom(query, caller))) } };
   },
 
   async readExecution(coordinator, { params, caller, header }) {
@@ -164,9 +153,6 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
     return { status: 200, body };
   },
 });
-
-const COUNT_PAGE = 2_000;
-const COUNT_PAGES_MAX = 6;
 
 interface HistoryPart {
   readonly after: number;

@@ -1,15 +1,17 @@
 // Finds an execution for a caller. Executions of other projects count as missing.
 
 import type { Static } from 'typebox';
-import type { ListOptions } from '../../engine/holdfast.ts';
+import type { ExecutionFilter, ListOptions } from '../../engine/holdfast.ts';
 import type { ExecutionRecord, Status } from '../../execution/execution.ts';
 import { type ExecutionId, parseExecutionId } from '../../execution/names.ts';
 import { describeExecutionRefusal } from '../../execution/refusal.ts';
+import type { AttributeFilter } from '../../store/contract/execution-store.ts';
 import { dateFrom, formatInstant, type Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
+import { present, shown } from '../../support/options.ts';
 import type { Timers } from '../../support/timer.ts';
 import { SharedRead } from '../../support/turns.ts';
-import type { listQuery } from '../messages/execution.ts';
+import type { countQuery } from '../messages/execution.ts';
 import { type Caller, type Coordinator, ProblemReply, type Reply } from './route.ts';
 
 /** Refers the caller of a removed execution to the archive (F-7). */
@@ -134,32 +136,49 @@ export async function withinMs<Found>(
   }
 }
 
-type ListQuery = Static<typeof listQuery>;
+type FilterQuery = Static<typeof countQuery>;
 
-export function listOptionsOf(query: ListQuery, { project }: Caller): ListOptions {
-  const { status, attribute, equals, min, max, limit = 100, q, ...others } = query;
+/** The filter of a query, or of a bulk job. */
+export function filterFrom(query: FilterQuery, { project }: Caller): ExecutionFilter {
+  const { status, where = [], attribute, equals, min, max, q, ...others } = query;
   const { submittedFrom, submittedTo, ...rest } = others;
-  const filter = { equals: labelOf(equals), min, max };
-  const isFiltered = Object.values(filter).some((each) => each !== undefined);
-  if (isFiltered && attribute === undefined) {
+  const compared = { equals: labelOf(equals), min, max };
+  const isCompared = Object.values(compared).some((each) => each !== undefined);
+  if (isCompared && attribute === undefined) {
     throw new ProblemReply(
       'invalid-input',
       'equals, min and max filter by an attribute. Pass its name: attribute=<name>.',
     );
   }
-  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+  const attributes = [
+    ...where.map(attributeFrom),
+    ...(attribute === undefined ? [] : [{ name: attribute, ...present(compared) }]),
+  ];
   return {
     ...rest,
     ...(q !== undefined && searchFor(q)),
     ...(submittedFrom !== undefined && { submittedFrom: dateFrom(submittedFrom).getTime() }),
     ...(submittedTo !== undefined && { submittedTo: dateFrom(submittedTo).getTime() }),
     project,
-    limit,
     ...(status === undefined ? {} : { status: status as readonly Status[] }),
-    ...(attribute === undefined
-      ? {}
-      : { attribute: { name: attribute, ...Object.fromEntries(given) } }),
+    ...(attributes.length > 0 && { attribute: attributes }),
   };
+}
+
+const WHERE = /^(?<name>[^=<>]+)(?:(?<operator>=|>=|<=)(?<value>.*))?$/s;
+
+function attributeFrom(where: string): AttributeFilter {
+  const { name, operator, value } = WHERE.exec(where)?.groups ?? {};
+  const number = operator === '=' ? 0 : Number(value?.trim() || Number.NaN);
+  if (name === undefined || (operator !== undefined && !Number.isFinite(number))) {
+    throw new ProblemReply(
+      'invalid-input',
+      `where must be name, name=value, name>=number or name<=number; got ${shown(where)}.`,
+    );
+  }
+  if (operator === undefined) return { name };
+  if (operator === '=') return { name, equals: labelOf(value) ?? '' };
+  return operator === '>=' ? { name, min: number } : { name, max: number };
 }
 
 /** Keys of people are seldom eight hexadecimal digits; ids always begin with them. */

@@ -166,12 +166,15 @@ export interface ExecutionReads {
   histories(query: ReadHistories): Promise<readonly FullHistory[]>;
   /** The size of all event bodies together; 0 when the execution does not exist. */
   historyBytes(id: ExecutionId): Promise<number>;
-  list(query: ListExecutions): Promise<readonly ExecutionRecord[]>;
+  /** Lists executions. A page examines at most `LIST_ROWS_MAX` rows and returns where it stopped. */
+  list(query: ListExecutions): Promise<ExecutionPage>;
+  /** Like `list`, for ids only. */
+  find(query: ListExecutions): Promise<FoundPage>;
   /**
-   * The id down to which one page should look, if the store checks filters row by row and there are
-   * many rows. Undefined if it can look at all of them.
+   * Counts executions, up to `LIST_ROWS_MAX` and one more. Ignores `limit`, and `sort` must be
+   * absent. `next` is where the count stopped, if rows are left that it did not examine.
    */
-  listEdge(query: ListExecutions): Promise<ExecutionId | undefined>;
+  count(query: ListExecutions): Promise<ListCount>;
   children(query: ListChildren): Promise<readonly ChildSummary[]>;
   attachment(query: ReadAttachment): Promise<Attachment | undefined>;
   attachments(id: ExecutionId): Promise<readonly AttachmentSummary[]>;
@@ -446,29 +449,63 @@ export interface FullHistory {
   readonly events: readonly HistoryEvent[];
 }
 
+/** All filters must match. */
 export interface ListExecutions {
   readonly project: ProjectName;
   readonly status?: readonly Status[];
   /** Without it, the list omits the engine's own pipelines (X-22). */
   readonly pipeline?: PipelineName;
+  /** Only executions that are pinned to this release, of any pipeline. */
+  readonly release?: string;
   readonly tag?: string;
-  readonly attribute?: AttributeFilter;
+  readonly attributes?: readonly AttributeFilter[];
   readonly hold?: Hold;
-  /** At most one of `key`, `keyPrefix`, `parent`, `code` and `attribute`. */
   readonly key?: string;
-  /** The list has the first 10,000 executions by key, if more begin with it. */
+  /** Not with `key`. */
   readonly keyPrefix?: string;
+  /** Only executions that this worker runs now: the owner or the id of its session. */
+  readonly worker?: string;
   /** Only children of this execution. */
   readonly parent?: ExecutionId;
   /** Only executions with a dead letter of this code. */
   readonly code?: string;
-  /** Only executions without a parent. */
+  /** True: only executions without a parent. */
   readonly topLevel?: boolean;
-  /** The list is newest first and continues below this id. */
+  /** Only executions with an id below this one. */
   readonly before?: ExecutionId;
-  /** The list ends with this id. */
+  /** Only executions with this id or one above it. */
   readonly downTo?: ExecutionId;
+  /** Default `newest`. */
+  readonly sort?: ListSort;
+  /** Continues after this position. */
+  readonly after?: ListPosition;
   readonly limit: number;
+}
+
+/**
+ * The order of a list: by id, which begins with the time of the submission, or by end, the last one
+ * first and without open executions.
+ */
+export type ListSort = 'newest' | 'oldest' | 'ended';
+
+/** A place in a list. A list by end needs the time. */
+export interface ListPosition {
+  readonly id: ExecutionId;
+  readonly endedAt?: Instant;
+}
+
+export interface ExecutionPage {
+  readonly items: readonly ExecutionRecord[];
+  /** Where the next page continues. Absent if nothing is left. */
+  readonly next?: ListPosition;
+}
+
+export interface FoundPage extends Pick<ExecutionPage, 'next'> {
+  readonly ids: readonly ExecutionId[];
+}
+
+export interface ListCount extends Pick<ExecutionPage, 'next'> {
+  readonly count: number;
 }
 
 /** The most rows that a store checks for one page. */

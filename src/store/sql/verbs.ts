@@ -25,7 +25,7 @@ import { templatesOf } from './templates.ts';
 import { workersOf } from './workers.ts';
 
 type Owners = 'claim' | 'record' | 'transact' | 'finish' | 'park' | 'giveBack' | 'room';
-type Callers = 'submit' | 'submitWithin' | 'redrive' | 'list' | 'listEdge';
+type Callers = 'submit' | 'submitWithin' | 'redrive' | 'list' | 'find' | 'count';
 type Outside = 'findProblem' | 'onWakeup';
 
 export function verbsOf(

@@ -4,6 +4,7 @@ import { refuseAnnouncement, workerRoutes } from '../../features/releases/decide
 import type { Announcement, WorkerRecord } from '../../features/releases/model.ts';
 import type { Announced, ListWorkers, ReleaseStore } from '../../features/releases/port.ts';
 import { fromAnnouncement, toWorker, type WorkerRow } from '../../features/releases/rows.ts';
+import type { SessionId } from '../../lease/names.ts';
 import { releasesNamed } from './releases.ts';
 import { all, dialects, type Gateway, type Script, type Sql, sql, wrote } from './script.ts';
 
@@ -116,4 +117,16 @@ type ListedRow = WorkerRow & {
 
 function* workers(query: ListWorkers): Script<readonly WorkerRecord[]> {
   return (yield* all<ListedRow>(LIST, query)).map(toWorker);
+}
+
+// Only live sessions are read. Each worker has one, so there are few.
+const SESSIONS = sql(`
+  select s.id
+    from hf.session as s
+   where s.ended_at is null
+     and (s.owner = :worker or s.id::text = :worker)`);
+
+/** The live sessions with this owner or id. */
+export function* liveSessionsOf(worker: string): Script<readonly SessionId[]> {
+  return (yield* all<{ readonly id: SessionId }>(SESSIONS, { worker })).map(({ id }) => id);
 }

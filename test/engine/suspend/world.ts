@@ -90,8 +90,8 @@ function ownStore(place: Place): CoordinatorStore {
 
 async function isSomethingReady({ store, now }: Place): Promise<boolean> {
   const query = { project: DEFAULT_PROJECT, status: ['queued', 'waiting'], limit: 10 } as const;
-  const open = await store.executions.list(query);
-  return open.some(({ readyAt }) => readyAt !== undefined && readyAt <= now());
+  const { items } = await store.executions.list(query);
+  return items.some(({ readyAt }) => readyAt !== undefined && readyAt <= now());
 }
 
 function outsideStore({ store, turns }: Place): CoordinatorStore {

@@ -29,11 +29,13 @@ interface Schema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly pattern?: string;
+  readonly format?: string;
 }
 
+const TIME = '2026-01-01T00:00:00Z';
 const UUID = '01a1e190-0000-7000-8000-000000000000';
 /** One of these fits every pattern of the protocol. */
-const TEXTS = ['rich', UUID, 'a'.repeat(64), 'a'.repeat(16), '2026-01-01T00:00:00Z', '{"v":1}'];
+const TEXTS = ['rich', UUID, 'a'.repeat(64), 'a'.repeat(16), TIME, '{"v":1}'];
 
 export function largestOf(given: TSchema, largest: Largest, name = ''): unknown {
   const schema = given as Schema;
@@ -105,13 +107,14 @@ function items(largest: Largest, make: () => unknown, max = Infinity): readonly 
 }
 
 function textOf(
-  { pattern, minLength = 0, maxLength = Infinity }: Schema,
+  { pattern, format, minLength = 0, maxLength = Infinity }: Schema,
   largest: Largest,
   name: string,
 ): string {
   const known = largest.known[name];
   const fits = (text: string): boolean => pattern === undefined || new RegExp(pattern).test(text);
   if (typeof known === 'string' && fits(known)) return known;
+  if (format === 'date-time') return TIME;
   if (pattern !== undefined) return TEXTS.find(fits) ?? '';
   const chars = largest.of === 'long' ? Math.min(largest.chars, maxLength) : 0;
   return 'x'.repeat(Math.max(chars, minLength, 1));

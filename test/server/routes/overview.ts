@@ -114,12 +114,51 @@ const found: Case = {
     assert.deepEqual(await ids({ submittedTo: earlier }), []);
     assert.deepEqual(await client.executions.count(range), { count: 3, capped: false });
     assert.deepEqual(await client.executions.count({ q: 'order/' }), { count: 2, capped: false });
-    const several = client.executions.list({ key: 'a', code: 'b' });
+    const several = client.executions.list({ key: 'a', keyPrefix: 'b' });
     await assert.rejects(several, refusedWith('invalid-input', 400));
     await assert.rejects(ids({ idPrefix: '0-' }), refusedWith('invalid-input', 400));
-    const tagged = ids({ topLevel: true, tag: 'vip' });
-    await assert.rejects(tagged, refusedWith('invalid-input', 400));
   },
 };
 
-export const overviewCases: readonly Case[] = [counted, trends, found];
+const combined: Case = {
+  name: 'executions are found by several attributes, release, worker and in three orders; bulk jobs take the same filter',
+  async run(coordinator) {
+    const client = await coordinator.client(['submit', 'operate'], 'ours');
+    const submit = async (attributes: Record<string, string | number>): Promise<string> =>
+      (await client.executions.submit({ pipeline: 'unserved', attributes, input: 1 })).id;
+    const small = await submit({ total: 5, region: 'eu' });
+    const large = await submit({ total: 500, region: 'eu' });
+    const far = await submit({ total: 500, region: 'us' });
+    type Filter = Parameters<typeof client.executions.list>[0];
+    const ids = async (filter: Filter): Promise<readonly string[]> =>
+      (await client.executions.list(filter)).items.map(({ id }) => id);
+    const where = ['total>=100', 'total<=500', 'region=eu'];
+    assert.deepEqual(await ids({ where }), [large]);
+    assert.deepEqual(await ids({ where: ['region'], sort: 'oldest' }), [small, large, far]);
+    assert.deepEqual(await ids({ where: ['total=500'], topLevel: true, q: large }), [large]);
+    assert.deepEqual(await ids({ where, worker: 'ann' }), []);
+    assert.deepEqual(await ids({ release: 'v2' }), []);
+    for (const wrong of ['>=1', 'total>=x', 'total>1']) {
+      await assert.rejects(ids({ where: [wrong] }), refusedWith('invalid-input', 400));
+    }
+    const filter = { where };
+    assert.deepEqual(await client.executions.count(filter), { count: 1, capped: false });
+    const { id } = await client.call<{ id: string }>('/v1/jobs/cancel', {
+      method: 'POST',
+      body: { filter, reason: 'Not wanted.' },
+    });
+    const { output } = await client.executions.result(id);
+    assert.deepEqual(output, { seen: 1, outcomes: { done: 1 } });
+    assert.deepEqual(await ids({ status: ['cancelled'] }), [large]);
+    const first = await client.executions.list({ sort: 'ended', limit: 1 });
+    assert.deepEqual(
+      first.items.map((each) => each.id),
+      [large],
+    );
+    const { cursor } = first;
+    assert(cursor !== undefined);
+    assert.deepEqual(await ids({ sort: 'ended', limit: 1, cursor }), []);
+  },
+};
+
+export const overviewCases: readonly Case[] = [counted, trends, found, combined];

@@ -8,6 +8,7 @@ import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
 import type { ExecutionStore } from '../../contract/execution-store.ts';
 import type { Natives } from '../../sql/changes.ts';
+import { listsOf } from '../../sql/list.ts';
 import type { SweepFor } from '../../sql/repair.ts';
 import { native } from '../../sql/script.ts';
 import { verbsOf } from '../../sql/verbs.ts';
@@ -25,7 +26,7 @@ import { endWaiting } from './end-execution.ts';
 import { finisher } from './finish.ts';
 import { insertWithSlots } from './insert-executions.ts';
 import { SeqLedger } from './ledger.ts';
-import { listEdge, listExecutions } from './list.ts';
+import { baseLeads } from './list.ts';
 import { OrphanedClaims } from './orphaned-claims.ts';
 import { Boundaries, type Parts } from './parts.ts';
 import { recorder } from './record.ts';
@@ -91,15 +92,15 @@ type Flushing = 'submit' | 'record' | 'finish' | 'park' | 'giveBack' | 'redrive'
 
 function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
   const { database, wakeups } = parts;
+  const gateway = gatewayOf(parts);
   return {
-    ...verbsOf(gatewayOf(parts), NATIVES, sweeper(parts)),
+    ...verbsOf(gateway, NATIVES, sweeper(parts)),
+    ...listsOf(gateway, baseLeads),
     claim: (request) => claim(parts, request),
     submitWithin: (client, request) => submitWithin(parts, client, request),
     // The server works in parallel to this process, so more concurrency is faster.
     room: () => Number.POSITIVE_INFINITY,
     transact: (request) => transact(parts, request),
-    list: (query) => listExecutions(database, query),
-    listEdge: (query) => listEdge(database, query),
     findProblem: () => findSnapshotProblem(database),
     onWakeup: (listener) => wakeups.listen(listener),
   };

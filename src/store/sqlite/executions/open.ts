@@ -1,6 +1,7 @@
 import { assert } from '../../../support/assert.ts';
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
 import type { Natives } from '../../sql/changes.ts';
+import { listsOf } from '../../sql/list.ts';
 import type { SweepFor } from '../../sql/repair.ts';
 import { native } from '../../sql/script.ts';
 import { verbsOf } from '../../sql/verbs.ts';
@@ -13,7 +14,7 @@ import { endWaiting } from './end-execution.ts';
 import { finish } from './finish.ts';
 import { handOn } from './gates.ts';
 import { giveBack } from './give-back.ts';
-import { list, listEdge } from './list.ts';
+import { baseLeads } from './list.ts';
 import { loadRow } from './load-execution.ts';
 import { OrphanedClaims } from './orphaned-claims.ts';
 import { record } from './owner.ts';
@@ -32,9 +33,10 @@ const WAITING_MAX = 2_000;
 
 export function executionsOf(database: Database): ExecutionStore {
   const orphanedClaims = new OrphanedClaims(database);
-  const verbs = verbsOf(gatewayOf(database), NATIVES, sweeper(database));
+  const gateway = gatewayOf(database);
   return {
-    ...verbs,
+    ...verbsOf(gateway, NATIVES, sweeper(database)),
+    ...listsOf(gateway, baseLeads),
     submit: (request) => database.perform(submit, request),
     claim: (request) => orphanedClaims.claim(request),
     room: () => Math.max(0, WAITING_MAX - database.waiting),
@@ -43,8 +45,6 @@ export function executionsOf(database: Database): ExecutionStore {
     finish: (request) => database.perform(finish, withOwnBytes(request)),
     park: (request) => database.perform(park, withOwnBytes(request)),
     giveBack: (request) => database.perform(giveBack, withOwnBytes(request)),
-    list: (query) => database.read((tx) => list(tx, query)),
-    listEdge: (query) => database.read((tx) => listEdge(tx, query)),
     redrive: redriver(database),
     changeRollout: (request) => database.perform(changeRollout, request),
     findProblem: () => clockProblem(database),

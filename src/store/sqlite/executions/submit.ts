@@ -2,7 +2,7 @@ import { changedBySubmit } from '../../../features/audit/decide.ts';
 import type { Audited } from '../../../features/audit/model.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Submit, SubmitResult } from '../../contract/execution-store.ts';
-import { fromSubmit, HOLD_BITS } from '../../execution-rows.ts';
+import { fromSubmit, HOLD_BITS, LABEL_KINDS } from '../../execution-rows.ts';
 import { writeAudit } from '../../sql/audit.ts';
 import { existingSubmit } from '../../sql/executions.ts';
 import { refuseRelease } from '../../sql/releases.ts';
@@ -135,9 +135,6 @@ export function addErrand(tx: Transaction, id: string): void {
 
 // Tags and attributes by which lists filter (X-22). The table is its own index.
 
-/** Values of different types are different labels: `1` is neither `"1"` nor `true`. */
-export const LABEL_KINDS = { tag: 0, string: 1, number: 2, boolean: 3 } as const;
-
 const ADD = positional(
   'project kind name value id',
   `
@@ -153,11 +150,11 @@ function addLabels(tx: Transaction, { id, project, tags, attributes }: Submit): 
   }
 }
 
-export function labelKind(value: string | number | boolean): number {
+function labelKind(value: string | number | boolean): number {
   if (typeof value === 'string') return LABEL_KINDS.string;
   return typeof value === 'number' ? LABEL_KINDS.number : LABEL_KINDS.boolean;
 }
 
-export function labelValue(value: string | number | boolean): string | number {
+function labelValue(value: string | number | boolean): string | number {
   return typeof value === 'boolean' ? Number(value) : value;
 }

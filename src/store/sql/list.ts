@@ -1,0 +1,554 @@
+// Lists executions (X-22, X-95). Every filter that an index serves is a lead: it finds ids, and the
+// statement checks the other filters row by row. The script asks each lead for the place of its
+// 10,000th row. A lead with fewer rows is read whole. Otherwise the lead that reaches furthest is
+// read down to that place, and the page ends there (ADR 0056).
+
+import { type ExecutionId, nextExecutionId, OWN_PREFIX } from '../../execution/names.ts';
+import { ROUTE_MARK } from '../../execution/route.ts';
+import { toInstant } from '../../support/clock.ts';
+import {
+  type AttributeFilter,
+  type ExecutionStore,
+  type FoundPage,
+  LIST_ROWS_MAX,
+  type ListCount,
+  type ListExecutions,
+  type ListPosition,
+  type ListSort,
+} from '../contract/execution-store.ts';
+import { codesWith, LABEL_KINDS, STATUS_CODES } from '../execution-rows.ts';
+import { readMany } from './executions.ts';
+import { afterPrefix } from './newest-first.ts';
+import {
+  all,
+  type Dialects,
+  dialects,
+  type Gateway,
+  one,
+  type Script,
+  type Sql,
+} from './script.ts';
+import { liveSessionsOf } from './workers.ts';
+
+type Filter = Exclude<keyof ListExecutions, 'project' | 'sort' | 'after' | 'limit'>;
+
+/** An index that finds executions. Its parts are disjoint. */
+export interface Lead {
+  readonly parts: readonly Part[];
+  /** The filters that need no check. */
+  readonly serves: readonly Filter[];
+  /** False: its index has another order, so it is read only as a whole. */
+  readonly isOrdered: boolean;
+  /** Counts up to `:limit` rows without sorting them, if no filter needs a check. */
+  readonly count?: Sql;
+}
+
+interface Part {
+  readonly statements: Statements;
+  readonly values?: object;
+}
+
+export interface Statements {
+  readonly found: Readonly<Record<ListSort, Sql>>;
+  /** The position of the last row that one page may examine, if there are as many. */
+  readonly edge: Readonly<Record<ListSort, Sql>>;
+}
+
+/** Selects the indexes of pipelines and statuses, which differ by store. The last has every row. */
+export type BaseLeads = (query: ListExecutions) => Script<readonly Lead[]>;
+
+// The checks. Each is true if its parameter is null. `coalesce` keeps planners from using an index,
+// and `limit` PostgreSQL from reading all rows of another table into a hash.
+
+const MARK = `'${ROUTE_MARK}'`;
+
+/** The engine's own pipelines are listed only by name. */
+export function isListed(route: string): string {
+  return `case when :pipeline::text is null
+           then substr(${route}, 1, ${OWN_PREFIX.length}) <> '${OWN_PREFIX}'
+           else substr(${route} || ${MARK}, 1, length(:pipeline) + 1) = :pipeline || ${MARK}
+            end`;
+}
+
+export function isInRelease(route: string): string {
+  return `(:release::text is null or substr(${route}, length(${route}) - length(:release)) = ${MARK} || :release)`;
+}
+
+/** The row has the attributes as JSON, so none needs a look into another table. */
+const HAS_ATTRIBUTES: Dialects = {
+  sqlite: `not exists (
+           select 1
+             from jsonb_to_recordset(:attributes::jsonb) as n(name text, type text, text text, low float8, high float8)
+            where not exists (
+                  select 1
+                    from json_each(e.about, '$.attributes') as a
+                   where a.key = n.name
+                     and coalesce(n.type = case a.type when 'text' then 'string' when 'integer' then 'number' when 'real' then 'number' else 'boolean' end, true)
+                     and coalesce(n.text = case a.type when 'text' then a.value else a.type end, true)
+                     and coalesce(n.low <= a.value, true)
+                     and coalesce(n.high >= a.value, true)))`,
+  postgres: `not exists (
+           select 1
+             from jsonb_to_recordset(:attributes::jsonb) as n(name text, type text, text text, low float8, high float8)
+            cross join lateral (select e.about::jsonb -> 'attributes' -> n.name as value) as a
+            where a.value is null
+               or n.type <> jsonb_typeof(a.value)
+               or n.text <> a.value #>> '{}'
+               or n.low > case jsonb_typeof(a.value) when 'number' then a.value::float8 end
+               or n.high < case jsonb_typeof(a.value) when 'number' then a.value::float8 end)`,
+};
+
+const checksOf = (attributes: string): readonly string[] => [
+  'coalesce(e.project = :project, false)',
+  'coalesce(e.id >= :downTo::uuid and e.id < :before::uuid, false)',
+  '(:statuses::smallint[] is null or coalesce(e.status = any (:statuses::smallint[]), false))',
+  isListed('e.pipeline'),
+  isInRelease('e.pipeline'),
+  `(:tag::text is null or (
+           select true from hf.label as t where t.project = :project and t.kind = ${LABEL_KINDS.tag} and t.name = '' and t.value = :tag and t.execution_id = e.id limit 1))`,
+  '(:holds::smallint[] is null or coalesce(e.hold = any (:holds::smallint[]), false))',
+  '(:topLevel::boolean is null or e.parent_id is null)',
+  '(:parent::uuid is null or coalesce(e.parent_id = :parent, false))',
+  `(:code::text is null or (
+           select true from hf.dead_letter as d where d.code = :code and d.project = :project and d.execution_id = e.id limit 1))`,
+  '(:keyFrom::text is null or coalesce(e.key >= :keyFrom and e.key <= :keyTo, false))',
+  '(:sessions::uuid[] is null or coalesce(e.status = 1 and e.session_id = any (:sessions::uuid[]), false))',
+  attributes,
+];
+
+/** All filters, as conditions on execution `e`. */
+export const LIST_CHECKS: Dialects = {
+  sqlite: checksOf(HAS_ATTRIBUTES.sqlite).join('\n     and '),
+  postgres: checksOf(HAS_ATTRIBUTES.postgres).join('\n     and '),
+};
+
+// Leads.
+
+interface Place {
+  readonly table: string;
+  readonly id: string;
+  /** The index that SQLite must use. */
+  readonly index?: string;
+  /** The leading columns of the index, and the parameters that they must equal. */
+  readonly lead: Dialects<Readonly<Record<string, string>>>;
+  /** The condition of a partial index. */
+  readonly where?: Dialects;
+  /** True: no other index of the table has this order. */
+  readonly isAlone?: boolean;
+}
+
+const OWN_ROW = 'execution as e';
+const ENDED_TO = '(:endedTo::bigint, :endedToId::uuid)';
+const ENDED_FROM = '(:endedFrom::bigint, :endedFromId::uuid)';
+const LAST_ROW = `limit 1 offset ${LIST_ROWS_MAX - 1}`;
+
+function joinOf(place: Pick<Place, 'table' | 'id'>): Dialects {
+  if (place.table === OWN_ROW) return { sqlite: '', postgres: '' };
+  return {
+    sqlite: `cross join execution as e on e.id = ${place.id}`,
+    postgres: `join hf.execution as e on e.id == ${place.id}`,
+  };
+}
+
+/**
+ * Selects by one index in its order. On tables that have another index with the same order,
+ * PostgreSQL compares whole rows, so that no other index fits. A scan by rows ends only where the
+ * first column changes, so that column must select.
+ */
+export function inOrder(place: Place): Statements {
+  const { table, id, index, lead, where = both('true') } = place;
+  const join = joinOf(place);
+  const text = (kind: keyof Dialects, sort: ListSort, isEdge: boolean): string => {
+    const columns = Object.keys(lead[kind]);
+    const values = Object.values(lead[kind]);
+    const direction = sort === 'oldest' ? 'asc' : 'desc';
+    const row = [...columns, id];
+    const isEqual = kind === 'sqlite' || place.isAlone === true;
+    const range = isEqual
+      ? `${columns.map((column, nth) => `${column} = ${values[nth]}`).join(' and ')}
+     and ${id} >= :downTo::uuid
+     and ${id} < :before::uuid`
+      : `(${row.join(', ')}) >= (${[...values, ':downTo::uuid'].join(', ')})
+     and (${row.join(', ')}) < (${[...values, ':before::uuid'].join(', ')})`;
+    const order = (isEqual ? [id] : row).map((column) => `${column} ${direction}`);
+    const from = `hf.${table} ${index === undefined ? '' : `indexed by ${index}`}`;
+    if (isEdge) {
+      return `
+  select ${id} as id
+    from ${from}
+   where ${where[kind]}
+     and ${range}
+   order by ${order.join(', ')}
+   ${LAST_ROW}`;
+    }
+    return selected({
+      kind,
+      sort,
+      from: `${from} ${join[kind]}`,
+      where: `${where[kind]}\n     and ${range}`,
+      order: order.join(', '),
+    });
+  };
+  return bySort((sort, isEdge) => ({
+    sqlite: text('sqlite', sort, isEdge),
+    postgres: text('postgres', sort, isEdge),
+  }));
+}
+
+interface Selected {
+  readonly kind: keyof Dialects;
+  readonly sort: ListSort;
+  readonly from: string;
+  readonly where: string;
+  readonly order: string;
+}
+
+function selected({ kind, sort, from, where, order }: Selected): string {
+  const isByEnd = sort === 'ended';
+  return `
+  select e.id, e.ended_at
+    from ${from}
+   where ${where}
+     and ${LIST_CHECKS[kind]}
+     ${isByEnd ? `and (e.ended_at, e.id) < ${ENDED_TO}` : ''}
+   order by ${isByEnd ? 'e.ended_at desc, e.id desc' : order}
+   limit :limit + 0`;
+}
+
+function bySort(text: (sort: ListSort, isEdge: boolean) => Dialects): Statements {
+  const three = (isEdge: boolean): Statements['found'] => ({
+    newest: dialects(text('newest', isEdge)),
+    oldest: dialects(text('oldest', isEdge)),
+    ended: dialects(text('ended', isEdge)),
+  });
+  return { found: three(false), edge: three(true) };
+}
+
+interface Range extends Pick<Place, 'table' | 'id' | 'index'> {
+  readonly where: Dialects;
+}
+
+/**
+ * Selects by an index with another order. Its edge only shows that there are too many rows.
+ * `offset` keeps PostgreSQL from using an index with the order of the list instead.
+ */
+function inRange({ table, id, index, where }: Range): Statements {
+  const from = `hf.${table} ${index === undefined ? '' : `indexed by ${index}`}`;
+  const ids = (kind: keyof Dialects): string => `
+  select ${id} as id
+    from ${from}
+   where ${where[kind]}`;
+  const join: Dialects = {
+    sqlite: 'cross join execution as e on e.id = r.id',
+    postgres: 'join hf.execution as e on e.id == r.id',
+  };
+  const text = (kind: keyof Dialects, sort: ListSort, isEdge: boolean): string => {
+    if (isEdge) return `${ids(kind)}\n   ${LAST_ROW}`;
+    const fence = kind === 'sqlite' ? '' : 'offset 0';
+    return selected({
+      ...{ kind, sort, from: `(${ids(kind)} ${fence}) as r ${join[kind]}`, where: 'true' },
+      order: `r.id ${sort === 'oldest' ? 'asc' : 'desc'}`,
+    });
+  };
+  return bySort((sort, isEdge) => ({
+    sqlite: text('sqlite', sort, isEdge),
+    postgres: text('postgres', sort, isEdge),
+  }));
+}
+
+function both<Words>(words: Words): Dialects<Words> {
+  return { sqlite: words, postgres: words };
+}
+
+const LABEL = { table: 'label as l', id: 'l.execution_id' } as const;
+
+const TEXTS = inOrder({
+  ...{ ...LABEL, isAlone: true },
+  lead: {
+    sqlite: { 'l.project': ':project', 'l.kind': ':kind', 'l.name': ':name', 'l.value': ':value' },
+    postgres: { 'l.project': ':project', 'l.kind': ':kind', 'l.name': ':name', 'l.value': ':text' },
+  },
+  where: { sqlite: 'true', postgres: 'l.value is not null' },
+});
+const NUMBERS = inOrder({
+  ...{ ...LABEL, isAlone: true },
+  lead: {
+    sqlite: { 'l.project': ':project', 'l.kind': ':kind', 'l.name': ':name', 'l.value': ':value' },
+    postgres: { 'l.project': ':project', 'l.name': ':name', 'l.number': ':value' },
+  },
+  where: { sqlite: 'true', postgres: 'l.number is not null' },
+});
+const NAMED = inRange({
+  ...LABEL,
+  where: both('l.project = :project and l.kind = :kind and l.name = :name and l.value is not null'),
+});
+const NUMBERED = inRange({
+  ...LABEL,
+  where: {
+    sqlite: `l.project = :project and l.kind = ${LABEL_KINDS.number} and l.name = :name and l.value between :low and :high`,
+    postgres: 'l.project = :project and l.name = :name and l.number between :low and :high',
+  },
+});
+const KEYS = inRange({
+  ...{ table: OWN_ROW, id: 'e.id', index: 'execution_key' },
+  where: {
+    sqlite: 'e.project = :project and e.key >= :keyFrom and e.key <= :keyTo',
+    postgres:
+      'e.key is not null and (e.project, e.key) >= (:project, :keyFrom) and (e.project, e.key) <= (:project, :keyTo)',
+  },
+});
+const CARRIED = inRange({
+  ...{ table: OWN_ROW, id: 'e.id', index: 'execution_carrier' },
+  where: both(
+    "e.status = 1 and e.project >= '' and e.project = :project and e.session_id = any (:sessions::uuid[])",
+  ),
+});
+const CHILDREN = inOrder({
+  ...{ table: OWN_ROW, id: 'e.id', index: 'execution_parent' },
+  lead: both({ 'e.parent_id': ':parent::uuid' }),
+  where: both('e.parent_id is not null'),
+});
+const LETTERS = inOrder({
+  ...{ table: 'dead_letter as f', id: 'f.execution_id', index: 'dead_letter_code' },
+  lead: both({ 'f.code': ':code::text', 'f.project': ':project' }),
+});
+const HELD = inOrder({
+  ...{ table: OWN_ROW, id: 'e.id', index: 'execution_held' },
+  lead: both({ 'e.project collate "POSIX"': ':project', 'e.hold': ':hold' }),
+  where: both('e.hold <> 0'),
+});
+
+const byEnd = (kind: keyof Dialects, isEdge: boolean): string => {
+  const [columns, project] =
+    kind === 'sqlite' ? ['e.ended_at, e.id', ''] : ['e.project, e.ended_at, e.id', ':project, '];
+  const row = (pair: string): string => `(${columns}) ${pair.replace('(', `(${project}`)}`;
+  return `
+  select e.id, e.ended_at
+    from hf.execution as e indexed by execution_ended
+   where ${kind === 'sqlite' ? 'e.project = :project and' : ''} e.ended_at is not null
+     and ${row(ENDED_FROM).replace(') (', ') >= (')}
+     and ${row(ENDED_TO).replace(') (', ') < (')}
+     ${isEdge ? '' : `and ${LIST_CHECKS[kind]}`}
+   order by ${columns
+     .split(', ')
+     .map((column) => `${column} desc`)
+     .join(', ')}
+   ${isEdge ? LAST_ROW : 'limit :limit + 0'}`;
+};
+const ENDED = bySort((_, isEdge) => ({
+  sqlite: byEnd('sqlite', isEdge),
+  postgres: byEnd('postgres', isEdge),
+}));
+
+/** The leads of filters with an index of their own, those with the fewest rows first. */
+function leadsOf(query: ListExecutions): readonly Lead[] {
+  const { key, keyPrefix, worker, parent, code, hold, tag, attributes = [] } = query;
+  const lead = (
+    serves: readonly Filter[],
+    isOrdered: boolean,
+    ...parts: readonly Part[]
+  ): Lead => ({ serves, isOrdered, parts });
+  return [
+    ...(key === undefined ? [] : [lead(['key'], false, { statements: KEYS })]),
+    ...(worker === undefined ? [] : [lead(['worker'], false, { statements: CARRIED })]),
+    ...(parent === undefined ? [] : [lead(['parent'], true, { statements: CHILDREN })]),
+    ...attributes.map((each) => attributeLead(each, attributes.length === 1)),
+    ...(code === undefined ? [] : [lead(['code'], true, { statements: LETTERS })]),
+    ...(keyPrefix === undefined ? [] : [lead(['keyPrefix'], false, { statements: KEYS })]),
+    ...(hold === undefined
+      ? []
+      : [
+          lead(
+            ['hold'],
+            true,
+            ...codesWith(hold).map((each) => ({ statements: HELD, values: { hold: each } })),
+          ),
+        ]),
+    ...(tag === undefined
+      ? []
+      : [
+          lead(['tag'], true, {
+            statements: TEXTS,
+            values: { kind: LABEL_KINDS.tag, name: '', value: tag, text: tag },
+          }),
+        ]),
+  ];
+}
+
+function attributeLead(filter: AttributeFilter, isOnly: boolean): Lead {
+  const { name, equals, min, max } = filter;
+  const serves: readonly Filter[] = isOnly ? ['attributes'] : [];
+  if (min !== undefined || max !== undefined) {
+    const values = { name, low: min ?? -Infinity, high: max ?? Infinity };
+    return { serves, isOrdered: false, parts: [{ statements: NUMBERED, values }] };
+  }
+  if (equals === undefined) {
+    const { string, boolean } = LABEL_KINDS;
+    const parts = [
+      ...[string, boolean].map((kind) => ({ statements: NAMED, values: { name, kind } })),
+      { statements: NUMBERED, values: { name, low: -Infinity, high: Infinity } },
+    ];
+    return { serves, isOrdered: false, parts };
+  }
+  const kind = LABEL_KINDS[typeof equals as keyof typeof LABEL_KINDS];
+  const value = typeof equals === 'boolean' ? Number(equals) : equals;
+  const statements = typeof equals === 'number' ? NUMBERS : TEXTS;
+  const values = { name, kind, value, text: String(equals) };
+  return { serves, isOrdered: true, parts: [{ statements, values }] };
+}
+
+// Reading a page.
+
+const FIRST = '00000000-0000-0000-0000-000000000000' as ExecutionId;
+const LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff' as ExecutionId;
+
+interface FoundRow {
+  readonly id: ExecutionId;
+  readonly ended_at?: number | null;
+}
+
+type Listing = 'list' | 'find' | 'count';
+
+export function listsOf({ read }: Gateway, base: BaseLeads): Pick<ExecutionStore, Listing> {
+  return {
+    find: (query) => read(() => find(query, base)),
+    count: (query) => read(() => count(query, base)),
+    list: (query) =>
+      read(function* () {
+        const { ids, next } = yield* find(query, base);
+        return { items: yield* readMany(ids), ...(next && { next }) };
+      }),
+  };
+}
+
+function* count(query: ListExecutions, base: BaseLeads): Script<ListCount> {
+  const limit = LIST_ROWS_MAX + 1;
+  const { lead, isAlone, values } = yield* chosen(query, base);
+  if (isAlone && lead.count !== undefined) {
+    const row = yield* one<{ readonly count: number }>(lead.count, { ...values, limit });
+    return { count: row?.count ?? 0 };
+  }
+  const { ids, next } = yield* find({ ...query, limit }, base);
+  return { count: ids.length, ...(next && { next }) };
+}
+
+function* find(query: ListExecutions, base: BaseLeads): Script<FoundPage> {
+  const { sort = 'newest', limit } = query;
+  const { lead, edge, isAlone, values } = yield* chosen(query, base);
+  const isInOrder = isAlone && sort !== 'ended';
+  const rows: FoundRow[] = [];
+  for (const part of lead.parts) {
+    const within = {
+      ...{ ...values, ...part.values, ...(edge && downTo(sort, edge)), limit },
+      each: isInOrder ? limit : LIST_ROWS_MAX,
+      within: isInOrder ? limit : undefined,
+    };
+    rows.push(...(yield* all<FoundRow>(part.statements.found[sort], within)));
+  }
+  const page = rows.sort(inSort(sort)).slice(0, limit);
+  const last = page.at(-1);
+  const next = page.length < limit || last === undefined ? edge : last;
+  return { ids: page.map(({ id }) => id), ...(next && { next: positionOf(next) }) };
+}
+
+interface Chosen {
+  readonly lead: Lead;
+  /** The row with which the page ends. */
+  readonly edge?: FoundRow;
+  /** The lead needs no check. */
+  readonly isAlone: boolean;
+  /** The parameters of its statements. */
+  readonly values: object;
+}
+
+function* chosen(query: ListExecutions, base: BaseLeads): Script<Chosen> {
+  const { sort = 'newest', worker } = query;
+  const sessions = worker === undefined ? undefined : yield* liveSessionsOf(worker);
+  const values = { ...valuesOf(query), sessions };
+  const given = FILTERS.filter((name) => query[name] !== undefined);
+  let furthest: Chosen | undefined;
+  const isByEndOnly = sort === 'ended' && given.length === 0;
+  const leads = isByEndOnly ? [] : [...leadsOf(query), ...(yield* base(query))];
+  for (const lead of leads) {
+    const isAlone = given.every((name) => lead.serves.includes(name));
+    if (isAlone && lead.isOrdered && sort !== 'ended') return { lead, isAlone, values };
+    const edge = yield* edgeOf(lead, sort, values);
+    if (edge === undefined) return { lead, isAlone, values };
+    if (!lead.isOrdered) continue;
+    const isFurther = furthest?.edge === undefined || inSort(sort)(furthest.edge, edge) < 0;
+    if (isFurther) furthest = { lead, edge, isAlone, values };
+  }
+  if (sort !== 'ended') return furthest as Chosen;
+  const lead: Lead = { parts: [{ statements: ENDED }], serves: [], isOrdered: true };
+  const isAlone = given.length === 0 && query.before === undefined && query.downTo === undefined;
+  const edge = isAlone ? undefined : yield* edgeOf(lead, sort, values);
+  return { lead, values, isAlone, ...(edge && { edge }) };
+}
+
+/** The filters that are checked if no index serves them. Ranges of ids bound every index. */
+const FILTERS = [
+  ...(['status', 'pipeline', 'release', 'tag', 'attributes', 'hold', 'key', 'keyPrefix'] as const),
+  ...(['worker', 'parent', 'code', 'topLevel'] as const),
+];
+
+/** The nearest edge of all parts: up to there, each has been examined. */
+function* edgeOf({ parts }: Lead, sort: ListSort, values: object): Script<FoundRow | undefined> {
+  const edges: FoundRow[] = [];
+  for (const part of parts) {
+    const edge = yield* one<FoundRow>(part.statements.edge[sort], { ...values, ...part.values });
+    if (edge !== undefined) edges.push(edge);
+  }
+  return edges.sort(inSort(sort))[0];
+}
+
+function inSort(sort: ListSort): (one: FoundRow, other: FoundRow) => number {
+  if (sort === 'oldest') return (one, other) => (one.id < other.id ? -1 : 1);
+  if (sort === 'newest') return (one, other) => (one.id < other.id ? 1 : -1);
+  return (one, other) =>
+    (other.ended_at ?? 0) - (one.ended_at ?? 0) || (one.id < other.id ? 1 : -1);
+}
+
+function positionOf({ id, ended_at }: FoundRow): ListPosition {
+  return { id, ...(typeof ended_at === 'number' && { endedAt: toInstant(ended_at) }) };
+}
+
+/** The range of a page that ends with this row. */
+function downTo(sort: ListSort, { id, ended_at }: FoundRow): object {
+  if (sort === 'ended') return { endedFrom: ended_at, endedFromId: id };
+  return sort === 'oldest' ? { before: nextExecutionId(id) } : { downTo: id };
+}
+
+function valuesOf(query: ListExecutions): object {
+  const { project, status, pipeline, release, tag, hold, key, keyPrefix, attributes } = query;
+  const { parent, code, topLevel, after, sort } = query;
+  const isOldest = sort === 'oldest';
+  const first = isOldest && after !== undefined ? nextExecutionId(after.id) : FIRST;
+  const last = after === undefined || isOldest || sort === 'ended' ? LAST : after.id;
+  const { downTo = FIRST, before = LAST } = query;
+  return {
+    ...{ project, pipeline, release, tag, parent, code },
+    downTo: downTo > first ? downTo : first,
+    before: before < last ? before : last,
+    statuses: status?.map((each) => STATUS_CODES[each]),
+    holds: hold && codesWith(hold),
+    topLevel: topLevel === true ? true : undefined,
+    keyFrom: key ?? keyPrefix,
+    keyTo: key ?? (keyPrefix === undefined ? undefined : afterPrefix(keyPrefix)),
+    attributes: attributes && JSON.stringify(attributes.map(attributeRow)),
+    ...{ endedFrom: 0, endedFromId: FIRST },
+    endedTo: after?.endedAt ?? Number.MAX_SAFE_INTEGER,
+    endedToId: after?.id ?? LAST,
+  };
+}
+
+/** Numbers are equal if they are within a range of one number. */
+function attributeRow({ name, equals, min, max }: AttributeFilter): object {
+  const isNumber = typeof equals === 'number';
+  const type =
+    equals === undefined ? ((min ?? max) === undefined ? undefined : 'number') : typeof equals;
+  return {
+    ...{ name, type, text: isNumber ? undefined : equals?.toString() },
+    low: isNumber ? Math.max(equals, min ?? equals) : min,
+    high: isNumber ? Math.min(equals, max ?? equals) : max,
+  };
+}
