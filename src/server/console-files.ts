@@ -6,17 +6,18 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ProblemReply } from '../protocol/rest/route.ts';
+import { oneOf } from './admission.ts';
+import { compressedFile, type Encoding, encodingFor } from './compression.ts';
 
 export interface ConsoleFile {
   readonly type: string;
   readonly etag: string;
   readonly caching: string;
   readonly bytes: Buffer;
-  readonly gzipped: Buffer;
+  /** Compressed at the first request that accepts it. */
+  readonly compressed: Map<Encoding, Promise<Buffer>>;
 }
 
 export interface ConsoleFiles {
@@ -83,7 +84,7 @@ async function consoleFile(path: string, name: string): Promise<ConsoleFile> {
     etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
     caching: isForEver ? 'public, max-age=31536000, immutable' : 'no-cache',
     bytes,
-    gzipped: await promisify(gzip)(bytes, { level: 9 }),
+    compressed: new Map(),
   };
 }
 
@@ -117,12 +118,19 @@ function notBuilt(): ProblemReply {
   );
 }
 
-function sendFile(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
-  const { etag, caching, type, bytes, gzipped } = file;
+async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: ConsoleFile,
+): Promise<FastifyReply> {
+  const { etag, caching, type, bytes, compressed } = file;
   reply.headers({ ...CONSOLE_HEADERS, etag, 'cache-control': caching, vary: 'accept-encoding' });
   if (request.headers['if-none-match'] === etag) return reply.code(304).send();
-  const isSmaller = gzipped.length < bytes.length;
-  const isTaken = String(request.headers['accept-encoding'] ?? '').includes('gzip');
-  if (!isSmaller || !isTaken) return reply.type(type).send(bytes);
-  return reply.header('content-encoding', 'gzip').type(type).send(gzipped);
+  const encoding = encodingFor(oneOf(request.headers['accept-encoding']));
+  if (encoding === undefined) return reply.type(type).send(bytes);
+  const made = compressed.get(encoding) ?? compressedFile(bytes, encoding);
+  compressed.set(encoding, made);
+  const smaller = await made;
+  if (smaller.length >= bytes.length) return reply.type(type).send(bytes);
+  return reply.header('content-encoding', encoding).type(type).send(smaller);
 }

@@ -22,6 +22,7 @@ import type { Code } from '../support/codes/catalogue.ts';
 import { type ByteTurns, weightOfBytes } from '../support/turns.ts';
 import { Admission, type Entrance, oneOf } from './admission.ts';
 import { addBodyParsers, beginBody, bodyBytesMaxOf, bodyTurnsOf, lengthOf } from './bodies.ts';
+import { compressedText, encodingFor } from './compression.ts';
 import { networkOf } from './connections.ts';
 import { addConsole, type ConsoleFiles } from './console-files.ts';
 import { addDocs } from './docs-files.ts';
@@ -230,7 +231,7 @@ async function result(
     route.allows === 'public'
       ? networkShare(networkOf(request.ip))
       : projectShare(call.caller.project);
-  return send(reply, replied, (bytes) =>
+  return send({ request, reply }, replied, (bytes) =>
     parts.coordinator.shares.charge(share, weightOfBytes(bytes)),
   );
 }
@@ -239,7 +240,7 @@ async function result(
 const IDLE: WeakSet<FastifyRequest> = new WeakSet();
 
 function send(
-  reply: FastifyReply,
+  { request, reply }: HttpExchange,
   { status, body, headers, raw, stream }: Reply,
   charge: (bytes: number) => void,
 ): unknown {
@@ -255,7 +256,20 @@ function send(
   if (body === undefined) return reply.send();
   const text = JSON.stringify(body);
   charge(text.length);
-  return reply.type('application/json').send(text);
+  reply.type('application/json');
+  // Only reads: workers' messages are many, small and mostly on a fast network.
+  return request.method === 'GET' ? sendCompressed({ request, reply }, text) : reply.send(text);
+}
+
+async function sendCompressed({ request, reply }: HttpExchange, text: string): Promise<unknown> {
+  reply.header('vary', 'accept-encoding');
+  const encoding = encodingFor(oneOf(request.headers['accept-encoding']));
+  const bytes = encoding && (await compressedText(text, encoding));
+  if (bytes === undefined) return reply.send(text);
+  // The bytes differ by encoding, so the tag identifies the content only.
+  const etag = reply.getHeader('etag');
+  if (etag !== undefined) reply.header('etag', `W/${etag}`);
+  return reply.header('content-encoding', encoding).send(bytes);
 }
 
 /** Shares the memory instead of copying a large response. */
