@@ -2,7 +2,7 @@
 
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
 import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
-import { readSearch } from './model/search-text.ts';
+import { readSearch, searchQuery } from './model/search-text.ts';
 import { shortId } from './model/words.ts';
 import { isAllowed } from './page-spec.ts';
 import { PAGES } from './pages.tsx';
@@ -106,9 +106,6 @@ function useOptions(text: string, caller: CallerMessage): readonly Option[] {
 function searchOptions(text: string): readonly Option[] {
   const read = readSearch(text, () => false);
   if (typeof read === 'string') return [];
-  const query = new URLSearchParams(
-    Object.entries(read).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
-  const to = `/executions?${query.toString()}`;
+  const to = `/executions?${searchQuery(read)}`;
   return [{ key: 'search', text: `Search executions for ${text}`, about: 'Filter', to }];
 }

@@ -16,7 +16,7 @@ import {
   isMostlyIdle,
   linearScale,
 } from '../../console/src/model/scale.ts';
-import { readSearch, writeSearch } from '../../console/src/model/search-text.ts';
+import { readSearch, searchQuery, writeSearch } from '../../console/src/model/search-text.ts';
 import { summaryOf } from '../../console/src/model/summary.ts';
 import { tradeOffOf } from '../../console/src/model/trade-off.ts';
 import { type Row, rangeOf, waterfallOf } from '../../console/src/model/waterfall.ts';
@@ -448,14 +448,12 @@ describe('a search', () => {
       'pipeline:order tag:vip hold:paused total=17',
       'tag:"two words" total="17"',
       'pipeline:"a \\"quoted\\" name" tag:a:b',
+      'release:v2 worker:packer@host-1 total>=17 total<=20 region=eu',
     ];
     for (const text of texts) {
       const read = readSearch(text);
       assert.ok(typeof read !== 'string', text);
-      assert.equal(
-        writeSearch((name) => read[name] ?? null),
-        text,
-      );
+      assert.equal(writeSearch(searchQuery(read)), text);
     }
     assert.deepEqual(
       [readSearch('order'), readSearch('"my order"')].map((each) =>

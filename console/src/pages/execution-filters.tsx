@@ -5,6 +5,7 @@ import { useOverview } from '../api/overview.ts';
 import { readSearch, writeSearch } from '../model/search-text.ts';
 import { STATUSES } from '../model/statuses.ts';
 import { statusText } from '../model/words.ts';
+import { Time } from '../parts/marks.tsx';
 import { go, goWith, type PageLocation } from '../router.tsx';
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -12,15 +13,19 @@ const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export function Filters({ location }: { readonly location: PageLocation }): ReactNode {
   return (
     <div className="filters">
-      <Search location={location} />
+      <div className="search-line">
+        <Search location={location} />
+        <SortChoice location={location} />
+      </div>
       <StatusChoice location={location} />
+      <RangeNote location={location} />
       <Views location={location} />
     </div>
   );
 }
 
 function Search({ location }: { readonly location: PageLocation }): ReactNode {
-  const written = writeSearch((name) => location.query.get(name));
+  const written = writeSearch(location.query);
   const { data: overview } = useOverview();
   const pipelines = overview?.pipelines.map(({ pipeline }) => pipeline) ?? [];
   const [text, setText] = useState(written);
@@ -54,7 +59,7 @@ function Search({ location }: { readonly location: PageLocation }): ReactNode {
         id={id}
         type="search"
         value={text}
-        placeholder="Key or ID, or pipeline:order tag:vip total=17 hold:paused"
+        placeholder="Key or ID, or pipeline:order release:v2 worker:w-1 tag:vip total>=17"
         onChange={(event) => setText(event.target.value)}
         aria-describedby={`${id}-problem`}
       />
@@ -63,6 +68,54 @@ function Search({ location }: { readonly location: PageLocation }): ReactNode {
         {problem}
       </p>
     </form>
+  );
+}
+
+const SORTS = [
+  ['newest', 'Newest first'],
+  ['oldest', 'Oldest first'],
+  ['ended', 'Last ended first'],
+] as const;
+
+export function sortText(sort: string | null): string {
+  const [, text] = SORTS.find(([name]) => name === sort) ?? SORTS[0];
+  return text.toLowerCase();
+}
+
+function SortChoice({ location }: { readonly location: PageLocation }): ReactNode {
+  return (
+    <select
+      aria-label="Order"
+      value={location.query.get('sort') ?? 'newest'}
+      onChange={({ target }) =>
+        goWith(location, { sort: target.value === 'newest' ? undefined : target.value })
+      }
+    >
+      {SORTS.map(([name, text]) => (
+        <option key={name} value={name}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** A range of time comes from a link, such as the one of a chart. */
+function RangeNote({ location }: { readonly location: PageLocation }): ReactNode {
+  const [from, to] = [location.query.get('submittedFrom'), location.query.get('submittedTo')];
+  if (from === null && to === null) return null;
+  return (
+    <p>
+      Submitted {from === null ? null : <Time at={from} />} –{' '}
+      {to === null ? 'now' : <Time at={to} />}{' '}
+      <button
+        type="button"
+        className="quiet"
+        onClick={() => goWith(location, { submittedFrom: undefined, submittedTo: undefined })}
+      >
+        Remove time range
+      </button>
+    </p>
   );
 }
 

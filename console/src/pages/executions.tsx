@@ -1,21 +1,22 @@
 // Executions: a live list of any length, with its filters in the URL.
 
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { locatedMessage } from '../../../src/execution/failure.ts';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
-import { type ApiRequest, requestTo } from '../../../src/protocol/messages/request.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { withTyped } from '../api/call.ts';
-import { type Page, useMay, usePages } from '../api/reads.ts';
+import { useMay, usePages, useRead } from '../api/reads.ts';
+import { cappedText } from '../model/attention.ts';
 import { OPEN } from '../model/statuses.ts';
 import { durationText } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
 import { ExecutionLink, Status, Tags, Time } from '../parts/marks.tsx';
 import { Empty, PageHead } from '../parts/notes.tsx';
 import { useNow } from '../parts/now.ts';
-import { PageList, readText } from '../parts/page-list.tsx';
+import { type Order, PageList } from '../parts/page-list.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Link, type PageLocation, useLocation } from '../router.tsx';
-import { Filters } from './execution-filters.tsx';
+import { Filters, sortText } from './execution-filters.tsx';
 import { StartButton } from './start-dialog.tsx';
 
 const COLUMNS: readonly Column<ExecutionMessage>[] = [
@@ -81,27 +82,40 @@ function Duration({ submittedAt, endedAt }: ExecutionMessage): ReactNode {
   return endedAt === undefined ? <span className="about">{text}</span> : text;
 }
 
-const NAMES = [
-  ...(['status', 'pipeline', 'tag', 'hold', 'attribute', 'equals'] as const),
-  ...(['q', 'key', 'code', 'topLevel'] as const),
+/** Filters in the URL, by their names in the API. */
+const FILTERS = [
+  ...(['status', 'pipeline', 'release', 'worker', 'tag', 'hold', 'where', 'q', 'key'] as const),
+  ...(['code', 'topLevel', 'submittedFrom', 'submittedTo'] as const),
 ] as const;
 
-/** Filters that a job cannot apply. */
-const LIST_ONLY = ['hold', 'attribute', 'equals', 'q', 'key', 'code', 'topLevel'];
+function filterIn({ query }: PageLocation): Readonly<Record<string, readonly string[]>> {
+  const given = FILTERS.filter((name) => query.has(name));
+  return Object.fromEntries(given.map((name) => [name, query.getAll(name)]));
+}
 
-export function listRequest({ query }: PageLocation): ApiRequest<Page<ExecutionMessage>> {
-  const typed = Object.fromEntries(NAMES.map((name) => [name, query.getAll(name)]));
-  return withTyped(requestTo('GET /v1/executions', { limit: 200 }), typed);
+/** The store sorts by ID, whose time is that of the submitter; the shown time is that of the store. */
+function orderOf(sort: string | null): Order<ExecutionMessage> | undefined {
+  if (sort === 'ended') return undefined;
+  const sign = sort === 'oldest' ? 1 : -1;
+  return (one, other) => sign * one.submittedAt.localeCompare(other.submittedAt);
 }
 
 export function ExecutionsPage(): ReactNode {
   const location = useLocation();
-  const pages = usePages(listRequest(location), { everyMs: 3_000 });
-  const isFiltered = NAMES.some((name) => location.query.has(name));
+  const filter = filterIn(location);
+  const sort = location.query.get('sort');
+  const order = useMemo(() => orderOf(sort), [sort]);
+  const list = requestTo('GET /v1/executions', { limit: 200 });
+  const pages = usePages(withTyped(list, { ...filter, sort: sort ?? '' }), { everyMs: 3_000 });
+  const count = useRead(withTyped(requestTo('GET /v1/executions/count', {}), filter), {
+    everyMs: 3_000,
+  });
+  const isFiltered = Object.keys(filter).length > 0;
+  const text = count.data === undefined ? ' ' : cappedText(count.data, 'execution');
   return (
     <>
-      <PageHead title="Executions" about={`${readText(pages, 'execution')} · newest first`}>
-        <BulkOfList location={location} />
+      <PageHead title="Executions" about={`${text} · ${sortText(sort)}`}>
+        <BulkOfList filter={filter} />
         <StartButton label="Start execution…" />
       </PageHead>
       <Filters location={location} />
@@ -109,32 +123,54 @@ export function ExecutionsPage(): ReactNode {
         label="Executions"
         columns={COLUMNS}
         pages={pages}
+        order={order}
         empty={isFiltered ? <NothingFits /> : <NothingYet />}
       />
     </>
   );
 }
 
+/** Dead letters have these filters only. */
+const OF_LETTERS: ReadonlySet<string> = new Set(['status', 'pipeline', 'code']);
+
 /** Offered only if a job can apply the same filters, so that it never affects more than the list shows. */
-function BulkOfList({ location }: { readonly location: PageLocation }): ReactNode {
+function BulkOfList({ filter }: { readonly filter: ReturnType<typeof filterIn> }): ReactNode {
   const { operate } = useMay();
-  const statuses = location.query.getAll('status');
-  const [pipeline, tag] = [location.query.get('pipeline'), location.query.get('tag')];
-  const isPlain = LIST_ONLY.every((name) => !location.query.has(name));
-  if (!operate || !isPlain) return null;
-  const filter = { ...(pipeline && { pipeline }), ...(tag && { tag }) };
-  // Dead letters include both statuses, and have no tags.
-  if (statuses.length === 2 && statuses.every((each) => WRONG.has(each)) && tag === null) {
-    return <BulkButton action="redrive" filter={{ ...filter, open: true }} label="Re-drive all…" />;
+  const { status: statuses = [] } = filter;
+  const isOpen = statuses.every((each) => OPEN.has(each));
+  const cancels = bodyOf(filter, { status: isOpen && statuses.length > 0 ? statuses : [...OPEN] });
+  const isCounted = operate && isOpen && Object.keys(filter).length > 0;
+  const { data: count } = useRead(
+    withTyped(requestTo('GET /v1/executions/count', {}), { ...filter, status: cancels.status }),
+    { isEnabled: isCounted },
+  );
+  if (!operate) return null;
+  if (isCounted) {
+    if (count === undefined || count.count === 0) return null;
+    const label = `Cancel ${cappedText(count, 'execution')}…`;
+    return <BulkButton action="cancel" filter={cancels} label={label} />;
   }
-  if (statuses.some((each) => WRONG.has(each))) {
-    return <Link to="/dead-letters">Re-drive by cause…</Link>;
+  const isOfLetters = Object.keys(filter).every((name) => OF_LETTERS.has(name));
+  const isAllDead = statuses.length === 2 && statuses.every((each) => WRONG.has(each));
+  if (isAllDead && isOfLetters) {
+    const { status: _, ...rest } = bodyOf(filter, {});
+    return <BulkButton action="redrive" filter={{ ...rest, open: true }} label="Re-drive all…" />;
   }
-  const [status, ...others] = statuses;
-  if (others.length > 0) return null;
-  if (status === undefined ? Object.keys(filter).length === 0 : !OPEN.has(status)) return null;
-  const fits = { ...filter, ...(status === undefined ? {} : { status }) };
-  return <BulkButton action="cancel" filter={fits} label="Cancel matching…" />;
+  return statuses.some((each) => WRONG.has(each)) ? (
+    <Link to="/dead-letters">Re-drive by cause…</Link>
+  ) : null;
+}
+
+const LISTS: ReadonlySet<string> = new Set(['status', 'where']);
+
+/** The filters as a job takes them: one value each, except for lists. */
+function bodyOf<More extends object>(filter: ReturnType<typeof filterIn>, more: More) {
+  const body = Object.entries(filter).map(([name, values]) => {
+    const [value = ''] = values;
+    if (name === 'topLevel') return [name, value === 'true'] as const;
+    return [name, LISTS.has(name) ? values : value] as const;
+  });
+  return { ...Object.fromEntries(body), ...more };
 }
 
 const WRONG: ReadonlySet<string> = new Set(['failed', 'quarantined']);

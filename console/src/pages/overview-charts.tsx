@@ -5,7 +5,7 @@ import type { TrendsMessage } from '../../../src/features/overview/messages.ts';
 import { momentText, timeAxis, valueAxis } from '../model/axes.ts';
 import { countText, durationText } from '../model/words.ts';
 import { Chart, type Series } from '../parts/chart.tsx';
-import { goWith, type PageLocation } from '../router.tsx';
+import { goWith, Link, type PageLocation } from '../router.tsx';
 
 interface TrendChartsProps {
   readonly trends: TrendsMessage | undefined;
@@ -36,11 +36,20 @@ export function TrendCharts({ trends, location }: TrendChartsProps): ReactNode {
             onClick={() => goWith(location, { from: undefined, to: undefined })}
           >
             Reset zoom
-          </button>
+          </button>{' '}
+          <Link to={`/executions?${shownIn(location)}`}>Executions submitted in this range</Link>
         </p>
       ) : null}
     </div>
   );
+}
+
+function shownIn({ query }: PageLocation): URLSearchParams {
+  const pipeline = query.get('pipeline');
+  return new URLSearchParams({
+    ...{ submittedFrom: query.get('from') ?? '', submittedTo: query.get('to') ?? '' },
+    ...(pipeline === null ? {} : { pipeline }),
+  });
 }
 
 interface PartProps {

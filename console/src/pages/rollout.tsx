@@ -102,6 +102,9 @@ function Releases({ pipeline, rollout, releases }: ReleasesProps): ReactNode {
             <header className="section-head">
               <h2>{chosen.name}</h2>
               <Status status={chosen.state} />
+              <Link to={`/executions?${new URLSearchParams({ pipeline, release: chosen.name })}`}>
+                Executions
+              </Link>
               <ReleaseOperations pipeline={pipeline} rollout={rollout} release={chosen} />
             </header>
             <ReleaseDetails key={chosen.name} pipeline={pipeline} release={chosen} />

@@ -117,13 +117,13 @@ function versionOf({ version }: { readonly version?: number }): { readonly versi
 }
 
 function LastRuns({ id }: { readonly id: string }): ReactNode {
-  const filter = { attribute: SCHEDULE, equals: JSON.stringify(id) };
-  const runs = useRead(requestTo('GET /v1/executions', { ...filter, limit: RUNS }));
+  const where = `${SCHEDULE}=${JSON.stringify(id)}`;
+  const runs = useRead(requestTo('GET /v1/executions', { where: [where], limit: RUNS }));
   const items = runs.data?.items ?? [];
   return (
     <section aria-label={`Last runs of ${id}`}>
       <h3>
-        <Link to={`/executions?${new URLSearchParams(filter)}`}>Last runs</Link>
+        <Link to={`/executions?${new URLSearchParams({ where })}`}>Last runs</Link>
       </h3>
       {runs.data !== undefined && items.length === 0 ? <p className="about">Never run</p> : null}
       <ol>

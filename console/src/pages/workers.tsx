@@ -12,6 +12,7 @@ import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
 import { AdminElsewhere, Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 import { useNow } from '../parts/now.ts';
 import { type Column, Table } from '../parts/table.tsx';
+import { Link } from '../router.tsx';
 
 const POLL_MS = 1_000;
 /** Workers announce pipelines and releases once, so they change only with a deploy. */
@@ -114,7 +115,7 @@ function SessionCard({
       <dl className="session-facts">
         <div>
           <dt>Busy</dt>
-          <dd>{worker === undefined ? '–' : countText(busyOf(worker))}</dd>
+          <dd>{worker === undefined ? '–' : <BusyLink id={id} count={busyOf(worker)} />}</dd>
         </div>
         <div>
           <dt>Up</dt>
@@ -147,6 +148,11 @@ function SessionCard({
       {mayEnd && state !== 'ended' ? <EndButton id={id} owner={owner} /> : null}
     </li>
   );
+}
+
+function BusyLink({ id, count }: { readonly id: string; readonly count: number }): ReactNode {
+  if (count === 0) return '0';
+  return <Link to={`/executions?worker=${id}`}>{countText(count)}</Link>;
 }
 
 const KINDS: Readonly<Record<string, string>> = {

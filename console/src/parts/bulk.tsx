@@ -12,7 +12,7 @@ interface Bulk {
   readonly action: 'redrive' | 'cancel';
   /** A re-drive that only finishes the compensation. */
   readonly mode?: 'compensate';
-  readonly filter: Readonly<Record<string, string | boolean>>;
+  readonly filter: Readonly<Record<string, string | boolean | readonly string[]>>;
 }
 
 interface Words {
@@ -128,8 +128,8 @@ function BulkDialog({
 
 function sentenceOf({ action, filter, mode }: Bulk): string {
   const parts = Object.entries(filter)
-    .filter(([name]) => name !== 'open')
-    .map(([name, value]) => `${name} = ${value}`);
+    .filter(([name]) => name !== 'open' && name !== 'status')
+    .map(([name, value]) => (name === 'where' ? [value].flat().join(', ') : `${name} = ${value}`));
   const which = parts.length === 0 ? 'in this project' : `matching ${parts.join(', ')}`;
   if (action === 'cancel') {
     return `Cancels all open executions ${which}. Completed steps that define a compensation are compensated.`;

@@ -1,6 +1,6 @@
 // A list that is read page by page while the user scrolls.
 
-import type { ReactNode } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { itemsOf, type Pages } from '../api/reads.ts';
 import { countedText } from '../model/words.ts';
 import { LongTable } from './long-table.tsx';
@@ -10,16 +10,27 @@ import type { TableProps } from './table.tsx';
 interface PageListProps<Item> extends Pick<TableProps<Item>, 'label' | 'columns'> {
   readonly pages: Pages<Item>;
   readonly empty: ReactNode;
+  /** Sorts what was read. By default it stays in the order of the pages. */
+  readonly order?: Order<Item> | undefined;
 }
+
+export type Order<Item> = (one: Item, other: Item) => number;
 
 export function PageList<Item extends { readonly id: string }>({
   pages,
   empty,
+  order,
   ...table
 }: PageListProps<Item>): ReactNode {
-  const items = itemsOf(pages);
+  const { data } = pages;
+  const items = useMemo(() => {
+    const read = data?.pages.flatMap((page) => page.items) ?? [];
+    return order === undefined ? read : read.toSorted(order);
+  }, [data, order]);
+  // A page of a search can be empty before the last one; the table then reads the next.
+  const isEmpty = data !== undefined && items.length === 0 && !pages.hasNextPage;
   return (
-    <Shown of={pages} isEmpty={pages.data !== undefined && items.length === 0} empty={empty}>
+    <Shown of={pages} isEmpty={isEmpty} empty={empty}>
       <LongTable {...table} items={items} keyOf={({ id }) => id} pages={pages} />
     </Shown>
   );

@@ -114,16 +114,16 @@ const bulk: BrowserCase = {
       await client.executions.submit({ pipeline: 'to-be-cancelled' });
     }
     await driver.open('/executions?pipeline=to-be-cancelled', 'Executions');
-    await driver.button('Cancel matching…').click();
+    await driver.button('Cancel 2 executions…').click();
     const dialog = page.getByRole('dialog');
-    const confirm = dialog.getByRole('button', { name: 'Cancel 2 executions' });
+    const confirm = dialog.getByRole('button', { name: 'Cancel 2 executions', exact: true });
     await confirm.waitFor();
     assert.equal(await dialog.getByRole('button', { name: 'Cancel', exact: true }).count(), 0);
     await confirm.click();
     assert.equal(await page.locator('input:invalid').count(), 1, 'a reason is required');
     await dialog.getByRole('button', { name: 'Keep running' }).click();
     await page.locator('dialog').waitFor({ state: 'detached' });
-    await driver.button('Cancel matching…').click();
+    await driver.button('Cancel 2 executions…').click();
     await dialog.getByLabel(/^Reason/).fill('a wrong deploy');
     await confirm.click();
     await driver.heading('Bulk cancel').waitFor();
@@ -202,6 +202,61 @@ const finds: BrowserCase = {
       .first()
       .click();
     await driver.heading('checkout').waitFor();
+  },
+};
+
+/** Ahead of the store by more than the test takes. */
+const AHEAD_MS = 3_600_000;
+
+const order: BrowserCase = {
+  name: 'rows are in the order of their shown times, also if the clock of a submitter is ahead',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const ahead = {
+      wallMs: () => Date.now() + AHEAD_MS,
+      monotonicMs: () => performance.now(),
+    };
+    const early = new Holdfast({ store: coordinator.store, clock: ahead });
+    const late = new Holdfast({ store: coordinator.store });
+    for (const [holdfast, key] of [
+      [early, 'first'],
+      [late, 'second'],
+    ] as const) {
+      await holdfast.submit('in-order', undefined, { key });
+    }
+    const keys = page.getByRole('table', { name: 'Executions' }).getByRole('link');
+    await driver.open('/executions?pipeline=in-order', 'Executions');
+    await keys.nth(1).waitFor();
+    assert.deepEqual(await keys.allTextContents(), ['second', 'first']);
+    await page.getByLabel('Order').selectOption('oldest');
+    await keys.filter({ hasText: 'first' }).first().waitFor();
+    await page.getByText('2 executions · oldest first').waitFor();
+    assert.deepEqual(await keys.allTextContents(), ['first', 'second']);
+    const client = await clientOf({ coordinator });
+    const { items } = await client.executions.list({ pipeline: 'in-order' });
+    assert.deepEqual(
+      items.map(({ key }) => key),
+      ['first', 'second'],
+      'the IDs have the other order',
+    );
+    for (const { id } of items) await client.executions.cancel(id);
+    await early.close();
+    await late.close();
+  },
+};
+
+const compressed: BrowserCase = {
+  name: 'lists arrive compressed, and are small on the wire',
+  async run({ driver }) {
+    const { page } = driver;
+    const arrived = page.waitForResponse(/\/v1\/executions\?/);
+    await driver.open('/executions', 'Executions');
+    const response = await arrived;
+    const encoding = await response.headerValue('content-encoding');
+    assert.match(encoding ?? '', /^(br|gzip)$/);
+    const { responseBodySize } = await response.request().sizes();
+    const { length } = await response.body();
+    assert.ok(responseBodySize < length / 3, `${responseBodySize} of ${length} bytes`);
   },
 };
 
@@ -299,5 +354,6 @@ const heat: BrowserCase = {
 };
 
 export const AUDIT_CASES: readonly BrowserCase[] = [
-  ...[attention, severities, bulk, undo, keys, finds, oneCause, heat, sizes, numbers],
+  ...[attention, severities, bulk, undo, keys, finds, order, compressed, oneCause, heat, sizes],
+  numbers,
 ];

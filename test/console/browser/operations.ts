@@ -110,14 +110,14 @@ const filters: BrowserCase = {
     const { page } = driver;
     const rows = page.getByRole('table', { name: 'Executions' }).getByRole('link');
     await page.getByLabel('compensated').check();
-    await page.getByLabel('Search').fill('order total=17');
+    await page.getByLabel('Search').fill('order total>=17 total<=17.5');
     await driver.button('Search').click();
     await rows.nth(1).waitFor({ state: 'detached' });
     await rows.nth(0).waitFor();
     const query = new URL(page.url()).searchParams;
     assert.deepEqual(
-      [query.get('status'), query.get('pipeline'), query.get('attribute'), query.get('equals')],
-      ['compensated', 'order', 'total', '17'],
+      [query.get('status'), query.get('pipeline'), query.getAll('where')],
+      ['compensated', 'order', ['total>=17', 'total<=17.5']],
     );
     await page.reload();
     await rows.nth(1).waitFor({ state: 'detached' });
@@ -191,7 +191,7 @@ const live: BrowserCase = {
     await driver.open('/', 'Overview');
     await page.getByText('No worker serves nobody-runs-this').waitFor();
     await driver.open('/executions?pipeline=nobody-runs-this', 'Executions');
-    await driver.button('Cancel matching…').click();
+    await driver.button('Cancel 1 execution…').click();
     await page.getByText('Matches 1 open execution right now.').waitFor();
     await page.getByLabel(/^Reason/).fill('a test');
     await driver.button('Cancel 1 execution').click();
