@@ -95,8 +95,6 @@ const deadLetterGroups = closed({
   ),
 });
 
-export type DeadLetterGroups = Static<typeof deadLetterGroups>;
-
 const mode = Type.Enum(['forward', 'compensate'], {
   description:
     '`forward` continues the work; `compensate` continues to undo it. Default: `forward`.',

@@ -73,12 +73,12 @@ type LeaseFacts = Pick<
 
 type CheckpointFacts = Omit<StoredCheckpoint, 'bytes'>;
 
-export function toSession(kv: Kv, notices = 0): StoredSession {
+export function toSession(kv: Kv): StoredSession {
   const stored = fromJson<StoredSession>(kv);
   const { end } = stored;
   return {
     ...stored,
-    notices,
+    notices: 0,
     ...(end === undefined ? {} : { end: { ...end, exit: readExit(end.exit) } }),
   };
 }

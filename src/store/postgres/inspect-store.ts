@@ -1,7 +1,7 @@
 // Inspects a server without opening a store on it. It only reads.
 
 import type { ClientBase } from 'pg';
-import { type Clock, systemClock } from '../../support/clock.ts';
+import { systemClock } from '../../support/clock.ts';
 import type { StoreFact, StoreReport } from '../contract/store-report.ts';
 import { epochFact, sealFacts } from '../inspect-facts.ts';
 import { loadDriver } from './connect.ts';
@@ -39,10 +39,7 @@ const READ = `
          current_setting('max_connections')::integer as connections,
          to_regclass($1) is not null as there`;
 
-export async function inspectPostgresStore(
-  options: PostgresStoreOptions,
-  clock: Clock = systemClock,
-): Promise<StoreReport> {
+export async function inspectPostgresStore(options: PostgresStoreOptions): Promise<StoreReport> {
   const schema = schemaOf(options);
   const table = `${quoteIdentifier(schema)}.migration`;
   const pg = await loadDriver();
@@ -55,9 +52,9 @@ export async function inspectPostgresStore(
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const before = clock.wallMs();
+    const before = systemClock.wallMs();
     const [settings] = (await client.query<Settings>(READ, [table])).rows;
-    const middle = (before + clock.wallMs()) / 2;
+    const middle = (before + systemClock.wallMs()) / 2;
     if (settings === undefined) throw new Error('PostgreSQL did not return its settings.');
     const known = knownMigrations().map(({ name }) => name);
     const way = await wayOf(client);

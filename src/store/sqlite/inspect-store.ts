@@ -3,7 +3,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type Clock, systemClock } from '../../support/clock.ts';
+import { systemClock } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import type { StoreFact, StoreReport } from '../contract/store-report.ts';
 import { type EpochRise, epochFact, sealFacts } from '../inspect-facts.ts';
@@ -12,10 +12,7 @@ import { APPLICATION_ID, MIGRATIONS, newerMigrations } from './migrate.ts';
 
 const BUSY_MS = 5_000;
 
-export async function inspectSqliteStore(
-  file: string,
-  clock: Clock = systemClock,
-): Promise<StoreReport> {
+export async function inspectSqliteStore(file: string): Promise<StoreReport> {
   const facts = [await folderFact(file)];
   const known = MIGRATIONS.map((name) => name.replace(/\.sql$/, ''));
   const size = await stat(file).then(
@@ -24,16 +21,15 @@ export async function inspectSqliteStore(
   );
   const nothing = { exists: false, applied: [], forbidding: [], clockAheadMs: 0 };
   if (size === 0) return { kind: 'sqlite', ...nothing, known, facts };
-  return { kind: 'sqlite', known, ...read(file, { clock, known, facts }) };
+  return { kind: 'sqlite', known, ...read(file, { known, facts }) };
 }
 
 interface Reading {
-  readonly clock: Clock;
   readonly known: readonly string[];
   readonly facts: readonly StoreFact[];
 }
 
-function read(file: string, { clock, known, facts }: Reading): Omit<StoreReport, 'kind' | 'known'> {
+function read(file: string, { known, facts }: Reading): Omit<StoreReport, 'kind' | 'known'> {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS });
@@ -47,7 +43,7 @@ function read(file: string, { clock, known, facts }: Reading): Omit<StoreReport,
     const newer = newerMigrations(version, (sql) => database?.prepare(sql).all() ?? []);
     const applied = [...known.slice(0, version), ...newer.map(({ name }) => name)];
     const clockAt = Number(one('select clock_at from meta where id = 1'));
-    const ahead = clockAt === 0 ? 0 : Math.max(0, clockAt - clock.wallMs());
+    const ahead = clockAt === 0 ? 0 : Math.max(0, clockAt - systemClock.wallMs());
     const isLossy = one('select lossy from meta where id = 1') === 1;
     const seal = version >= SEALS_FROM ? one('select sealed from meta where id = 1') : null;
     const rise = database.prepare(RISE).get() as EpochRise | undefined;
