@@ -51,12 +51,12 @@ export interface AwaitCommand extends Audited {
   readonly id: InteractionId;
 }
 
-interface ExtendAwait extends AwaitCommand {
+export interface ExtendAwait extends AwaitCommand {
   /** Counts from now; absent removes the limit. */
   readonly dueInMs?: number;
 }
 
-interface AssignAwait extends AwaitCommand {
+export interface AssignAwait extends AwaitCommand {
   /** Absent removes the assignee. */
   readonly assignee?: string;
 }

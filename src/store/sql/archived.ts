@@ -97,14 +97,12 @@ const COUNT = sql(`
              and l.value = :value
            limit 1000) as counted`);
 
-type Archives = Pick<RetentionStore, 'archived' | 'archivedEdge' | 'listArchived'>;
-
-export function archivesOf({ read }: Gateway): Archives {
+export function archivesOf({ read }: Gateway) {
   return {
     archived: (id) => read(() => archived(id)),
     archivedEdge: (query) => read(() => archivedEdge(query)),
     listArchived: (query) => read(() => listArchived(query)),
-  };
+  } satisfies Partial<RetentionStore>;
 }
 
 export function* keepArchived(execution: ArchivedExecution): Script<void> {

@@ -110,11 +110,11 @@ function depthOf({
    order by l.lane`;
 }
 
-export function censusOf({ read }: Gateway): Pick<CensusStore, 'inFlight' | 'depth'> {
+export function censusOf({ read }: Gateway) {
   return {
     inFlight: (query) => read(() => inFlight(query)),
     depth: (query) => read(() => depth(query)),
-  };
+  } satisfies Partial<CensusStore>;
 }
 
 function* inFlight(query: CountInFlight): Script<readonly InFlight[]> {

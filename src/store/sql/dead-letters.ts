@@ -69,15 +69,13 @@ const OPEN = listBy(
   'redriven_by is null',
 );
 
-type Reads = 'deadLetter' | 'deadLetters' | 'deadLettersEdge' | 'deadLetterGroups';
-
-export function deadLettersOf({ read }: Gateway): Pick<RepairStore, Reads> {
+export function deadLettersOf({ read }: Gateway) {
   return {
     deadLetter: (id) => read(() => deadLetter(id)),
     deadLetters: (query) => read(() => deadLetters(query)),
     deadLettersEdge: (query) => read(() => deadLettersEdge(query)),
     deadLetterGroups: (query) => read(() => deadLetterGroups(query)),
-  };
+  } satisfies Partial<RepairStore>;
 }
 
 /** Runs in the transaction that has just ended the execution (Y-10). */

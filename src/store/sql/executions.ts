@@ -207,19 +207,7 @@ const OUTCOMES = sqlPerDialect(
      and coalesce(e.status >= ${TERMINAL_FROM}, false)`,
 );
 
-type Reads =
-  | 'outcomes'
-  | 'read'
-  | 'readMany'
-  | 'history'
-  | 'histories'
-  | 'historyBytes'
-  | 'inbox'
-  | 'children'
-  | 'carried'
-  | 'submitted';
-
-export function readsOf({ read }: Gateway): Pick<ExecutionStore, Reads> {
+export function readsOf({ read }: Gateway) {
   return {
     submitted: (request) => read(() => submitted(request)),
     read: (id) => read(() => readExecution(id)),
@@ -231,7 +219,7 @@ export function readsOf({ read }: Gateway): Pick<ExecutionStore, Reads> {
     inbox: (query) => read(() => readInbox(query)),
     children: (query) => read(() => listChildren(query)),
     carried: (query) => read(() => carried(query)),
-  };
+  } satisfies Partial<ExecutionStore>;
 }
 
 function* readExecution(id: ExecutionId): Script<ExecutionRecord | undefined> {

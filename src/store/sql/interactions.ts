@@ -51,15 +51,13 @@ export function unitIn(row: FoundRow): AwaitUnit | undefined {
   return values[0]?.[1] === null ? undefined : toAwaitUnit(Object.fromEntries(values));
 }
 
-type Reads = 'interaction' | 'interactions' | 'interactionsEdge' | 'lateAnswers';
-
-export function interactionsOf({ read }: Pick<Gateway, 'read'>): Pick<AwaitStore, Reads> {
+export function interactionsOf({ read }: Pick<Gateway, 'read'>) {
   return {
     interaction: (query) => read(() => readInteraction(query)),
     interactions: (query) => read(() => listInteractions(query)),
     interactionsEdge: (query) => read(() => interactionsEdge(query)),
     lateAnswers: (query) => read(() => lateAnswers(query)),
-  };
+  } satisfies Partial<AwaitStore>;
 }
 
 const WITH_UNIT =

@@ -86,11 +86,11 @@ const LIST = withEnded(
    limit :limit`,
 );
 
-export function workersOf({ read, repeat }: Gateway): Pick<ReleaseStore, 'announce' | 'workers'> {
+export function workersOf({ read, repeat }: Gateway) {
   return {
     announce: (request) => repeat(() => announce(request)),
     workers: (query) => read(() => workers(query)),
-  };
+  } satisfies Partial<ReleaseStore>;
 }
 
 /** A worker that does not match the registered releases is refused and claims nothing (RE-9). */

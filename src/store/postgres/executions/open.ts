@@ -80,7 +80,7 @@ export function openExecutions(
   ] as const;
   const [{ submit }, { record }, { finish }, { park }, { giveBack }, { redrive }] = flushing;
   return {
-    executions: { submit, record, finish, park, giveBack, redrive, ...othersOf(parts) },
+    executions: { ...othersOf(parts), submit, record, finish, park, giveBack, redrive },
     async close() {
       await Promise.all(flushing.map((each) => each.close()));
       await wakeups.close();
@@ -88,9 +88,7 @@ export function openExecutions(
   };
 }
 
-type Flushing = 'submit' | 'record' | 'finish' | 'park' | 'giveBack' | 'redrive';
-
-function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
+function othersOf(parts: Parts) {
   const { database, wakeups } = parts;
   const gateway = gatewayOf(parts);
   return {
@@ -103,7 +101,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     transact: (request) => transact(parts, request),
     findProblem: () => findSnapshotProblem(database),
     onWakeup: (listener) => wakeups.listen(listener),
-  };
+  } satisfies Partial<ExecutionStore>;
 }
 
 /** This store's functions for scripts. Hot verbs use them too. */
