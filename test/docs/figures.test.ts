@@ -172,7 +172,7 @@ const FIGURES: Readonly<
     'two seconds': 'what `appendfsync everysec` of the server promises',
   },
   'registry.md': { '15 s': at('lease/policy.ts', 'breakerHoldMs') },
-  'stores.md': { 'two minutes': at('store/store-clock.ts', 'HOLD_MS') },
+  'stores.md': { 'two minutes': at('store/sqlite/store-clock.ts', 'HOLD_MS') },
   'with-lease.md': { 'two seconds': P4 },
 };
 

@@ -24,8 +24,8 @@ import { Listeners } from '../../support/listeners.ts';
 import { thrownText } from '../../support/options.ts';
 import { jittered, type Random } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
-import { StoreClock } from '../store-clock.ts';
 import { type Connection, isBusy, isFull, toFault } from './connection.ts';
+import { StoreClock } from './store-clock.ts';
 import { type ReadTransaction, Transaction, TransactionUndone } from './transaction.ts';
 
 export interface DatabaseConfig {

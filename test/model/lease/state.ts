@@ -8,7 +8,7 @@ import type { LeaseRecord } from '../../../src/lease/lease.ts';
 import type { AttemptId, LeaseKey, Owner, SessionId } from '../../../src/lease/names.ts';
 import type { LeasePolicy } from '../../../src/lease/policy.ts';
 import type { SessionChain, SessionRecord } from '../../../src/lease/session.ts';
-import { StoreClock } from '../../../src/store/store-clock.ts';
+import { StoreClock } from '../../../src/store/sqlite/store-clock.ts';
 import type { Clock, Instant } from '../../../src/support/clock.ts';
 
 export interface Ticket {

@@ -8,7 +8,7 @@
 //   C-9  A wall clock can be further ahead than the machine's uptime explains. The store follows it
 //        only after it has stayed there for two minutes, so a brief jump has no effect (ADR 0041).
 
-import { type Clock, type Instant, toInstant } from '../support/clock.ts';
+import { type Clock, type Instant, toInstant } from '../../support/clock.ts';
 
 /** The clock follows smaller corrections at once. */
 const JUMP_MS = 10_000;
