@@ -291,11 +291,9 @@ const NUMBERED = inRange({
 });
 const KEYS = inRange({
   ...{ table: OWN_ROW, id: 'e.id', index: 'execution_key' },
-  where: {
-    sqlite: 'e.project = :project and e.key >= :keyFrom and e.key <= :keyTo',
-    postgres:
-      'e.key is not null and (e.project, e.key) >= (:project, :keyFrom) and (e.project, e.key) <= (:project, :keyTo)',
-  },
+  where: both(
+    'e.project = :project and e.key is not null and e.key >= :keyFrom and e.key <= :keyTo',
+  ),
 });
 const CARRIED = inRange({
   ...{ table: OWN_ROW, id: 'e.id', index: 'execution_carrier' },
