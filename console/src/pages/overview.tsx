@@ -90,15 +90,20 @@ export function OverviewPage(): ReactNode {
       </PageHead>
       <ProblemNote error={overview.error ?? trends.error} />
       <Attention concerns={concerns} />
-      <Figures overview={overview.data} trends={trends.data} pipeline={pipeline} />
-      <TrendCharts trends={trends.data} location={location} />
-      <div className="overview-split">
-        <PipelineTable overview={overview.data} trends={trends.data} />
-        <div className="overview-side">
-          {operate ? <HeatMap /> : null}
-          <StoreHealth />
-        </div>
-      </div>
+      {/* After the list, whose length would move them. */}
+      {concerns === undefined && overview.error === null ? null : (
+        <>
+          <Figures overview={overview.data} trends={trends.data} pipeline={pipeline} />
+          <TrendCharts trends={trends.data} location={location} />
+          <div className="overview-split">
+            <PipelineTable overview={overview.data} trends={trends.data} />
+            <div className="overview-side">
+              {operate ? <HeatMap /> : null}
+              <StoreHealth />
+            </div>
+          </div>
+        </>
+      )}
     </>
   );
 }
