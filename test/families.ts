@@ -24,7 +24,10 @@ export const FAMILIES: readonly Family[] = [
     files: ['test/contract/{etcd,sqlite}.test.ts', 'test/engine/{memory,sqlite,postgres}.test.ts'],
   },
   { name: 'schedules of guards', files: ['test/guards/*.test.ts'] },
-  { name: 'transport contract on PostgreSQL', files: ['test/transport/kinds-postgres.test.ts'] },
+  {
+    name: 'transport contract on PostgreSQL and over Python',
+    files: ['test/transport/{kinds-postgres,python-contract}.test.ts'],
+  },
   { name: 'console pages', files: ['test/console/browser-*.test.ts'] },
   { name: 'commands as processes', files: ['test/cli/*.test.ts'] },
   { name: 'orders around a park', files: ['test/engine/suspend{,-*}.test.ts'] },
