@@ -21,6 +21,9 @@ function targetsOf(page: string): readonly string[] {
   return links.map((link) => join(page, '..', link).replace(/\/$/, ''));
 }
 
+/** It names tests, which the package does not have. The site has this page. */
+const LEFT_OUT = 'docs/bugs.md';
+
 test('files that the README and the guide link to are shipped', () => {
   const pages = [
     'README.md',
@@ -28,7 +31,7 @@ test('files that the README and the guide link to are shipped', () => {
   ];
   const dead = pages.flatMap((page) =>
     targetsOf(page)
-      .filter((target) => !isShipped(target))
+      .filter((target) => !isShipped(target) && target !== LEFT_OUT)
       .map((target) => `${page} → ${target}`),
   );
   assert.deepEqual(dead, []);
