@@ -12,6 +12,7 @@ import { signingKeys } from '../protocol/sqs/sqs-options.ts';
 import { type Dispatch, dispatchOf, inProcessTransport } from '../protocol/work/dispatch.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import type { Entrance } from './admission.ts';
+import { bodyTurnsOf } from './bodies.ts';
 import type { AccessRequest, Gate } from './gate.ts';
 import type { EndpointCircuit } from './metrics.ts';
 import { faultLogOf, type ServerLog, type ServerOptions } from './server-options.ts';
@@ -114,9 +115,9 @@ function openPushers(parts: TransportParts, { push }: ServerOptions): readonly P
   const onFault = faultLogOf(log);
   const warning = sharedKeysWarning(settings.endpoints);
   if (warning !== undefined) onFault('push-keys-shared', warning);
-  return settings.endpoints.map(
-    (endpoint) => new Pusher({ coordinator, settings, endpoint, bytesMax, stopping, onFault }),
-  );
+  const responses = bodyTurnsOf(limits);
+  const common = { coordinator, settings, bytesMax, responses, stopping, onFault };
+  return settings.endpoints.map((endpoint) => new Pusher({ ...common, endpoint }));
 }
 
 interface OpenedTransports {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createServer, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { kindsOf, mustSubmit, worker } from '../../contract/execution/worker.ts';
 import { handlerAnywhere } from '../../contract/transport/fake-endpoint.ts';
@@ -11,6 +13,7 @@ import type { CoordinatorStore } from '../../src/store/contract/execution-store.
 import { StoreUnavailable } from '../../src/support/fault.ts';
 import { until } from '../server/coordinator.ts';
 import { createKey } from './backend.ts';
+import type { Mount } from './push-mounts.ts';
 import { onEndpoint, SIGNING, whenDriven } from './push-stand.ts';
 
 const three = pipeline({
@@ -236,6 +239,37 @@ test('M-16, M-29: after a store outage during the one call of an open circuit, t
     assert.equal(await handle.result(), 5);
   });
   assert.deepEqual([calls, outages], [2, 1]);
+});
+
+test('P-18: large responses of a project wait before they are read', async () => {
+  const driven: ServerResponse[] = [];
+  let taken = 0;
+  // More than both kernels buffer, of a response that does not end.
+  const part = Buffer.alloc(16 * 1024 * 1024, ' ');
+  const mount: Mount = async (answers) =>
+    createServer(async (incoming, response) => {
+      const body = await text(incoming);
+      if (body.includes('"kind":"probe"')) {
+        const own = `http://${incoming.headers.host}${incoming.url}`;
+        const request = new Request(own, { method: 'POST', body });
+        response.end(await (await answers(request)).text());
+        return;
+      }
+      driven.push(response);
+      response.write(part, () => {
+        taken += 1;
+      });
+    });
+  const given = { handler, mount, pipelines: ['three'], capacity: 3 };
+  await onEndpoint(given, async ({ holdfast, url }) => {
+    for (const n of [1, 2, 3]) await holdfast.submit(three, n);
+    await until(async () => (driven.length >= 3 && taken >= 2 ? true : undefined));
+    for (let nth = 0; nth < 20; nth += 1) await fetch(`${url}/healthz`);
+    assert.equal(taken, 2, 'the third waits for room');
+    for (const each of driven) if (each.writableLength === 0) each.destroy();
+    await until(async () => (taken >= 3 ? true : undefined));
+    for (const each of driven) each.destroy();
+  });
 });
 
 test('M-16: an endpoint without the pipeline denies it, and the execution goes to one that has it', async () => {

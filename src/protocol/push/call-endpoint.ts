@@ -8,6 +8,7 @@ import type { Claim, Claimed, ExecutionStore } from '../../store/contract/execut
 import { shownUrl } from '../../support/hidden-options.ts';
 import { secureBytes } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
+import { LARGE_BYTES } from '../../support/turns.ts';
 import { WORK_VERSION } from '../messages/envelope.ts';
 import type { Driven, PushCommand } from '../messages/push.ts';
 import type { Coordinator } from '../rest/route.ts';
@@ -150,6 +151,8 @@ export interface Post {
   readonly allowed: Allowed;
   readonly timers: Timers;
   readonly signal: AbortSignal;
+  /** Resolves when a large response may arrive. */
+  readonly room: () => Promise<void>;
 }
 
 const UNSENT: ReadonlySet<string> = new Set([
@@ -192,12 +195,14 @@ export async function post(sent: Post): Promise<Posted> {
   }
 }
 
-async function answerFrom(response: IncomingMessage, { bytesMax }: Post): Promise<Posted> {
+async function answerFrom(response: IncomingMessage, { bytesMax, room }: Post): Promise<Posted> {
   const { statusCode: status = 0 } = response;
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
+    const isLarge = size > LARGE_BYTES;
     size += chunk.length;
+    if (!isLarge && size > LARGE_BYTES) await room();
     if (size > bytesMax) {
       response.destroy();
       return { kind: 'unknown', why: `its response has more than ${bytesMax} bytes` };

@@ -6,7 +6,7 @@
 import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import type { Code } from '../../support/codes/catalogue.ts';
-import { weightOfParsing } from '../../support/turns.ts';
+import { type ByteTurns, weightOfParsing } from '../../support/turns.ts';
 import { type Caller, type Coordinator, projectShare } from '../rest/route.ts';
 import { metadataOf } from '../rest/work-writes.ts';
 import {
@@ -29,6 +29,8 @@ export interface PusherParts {
   readonly settings: PushSettings;
   readonly endpoint: Endpoint;
   readonly bytesMax: number;
+  /** The large responses that arrive or wait to be handled, by project. */
+  readonly responses: ByteTurns;
   readonly stopping: AbortSignal;
   readonly onFault: (code: Code, error: unknown) => void;
 }
@@ -126,13 +128,13 @@ export class Pusher {
     this.#circuit.enter();
     const nonce = newNonce();
     const timeoutMs = Math.min(PROBE_MS_MAX, endpoint.timeoutMs);
-    const posted = await this.#post({ kind: 'probe', nonce }, timeoutMs);
-    if (stopping.aborted) return;
-    const now = clock.monotonicMs();
-    const probed =
+    const probed = await this.#post({ kind: 'probe', nonce }, timeoutMs, (posted) =>
       posted.kind === 'answered'
         ? probedFrom(endpoint.signer, posted.text, { nonce, nowMs: clock.wallMs() })
-        : ({ kind: 'unknown', why: posted.why } as const);
+        : ({ kind: 'unknown', why: posted.why } as const),
+    );
+    if (stopping.aborted) return;
+    const now = clock.monotonicMs();
     if (probed.kind === 'unknown') {
       this.#circuit.failed(now);
       // Report it once, because the probe repeats.
@@ -224,8 +226,9 @@ export class Pusher {
     try {
       const drive = await drivenBy(coordinator.store.executions, call);
       failed = failedCallsIn(drive.history);
-      const posted = await this.#post({ kind: 'drive', drive }, deadlineInMs);
-      settled = await this.#settle(session, claimed, posted);
+      settled = await this.#post({ kind: 'drive', drive }, deadlineInMs, (posted) =>
+        this.#settle(session, claimed, posted),
+      );
     } catch (fault) {
       onFault('push-not-settled', fault);
       this.#circuit.returned();
@@ -238,20 +241,35 @@ export class Pusher {
     else await this.#drop(session);
   }
 
-  async #post(command: EndpointCommand, timeoutMs: number): Promise<Posted> {
-    const { coordinator, endpoint, settings, bytesMax, stopping } = this.#parts;
+  /** A large response keeps its room until it is handled. */
+  async #post<Result>(
+    command: EndpointCommand,
+    timeoutMs: number,
+    handle: (posted: Posted) => Result | Promise<Result>,
+  ): Promise<Result> {
+    const { coordinator, endpoint, settings, bytesMax, responses, stopping } = this.#parts;
     const { url } = endpoint;
     const at = coordinator.clock.wallMs();
     const text = commandFor(endpoint, command, { at, until: at + timeoutMs });
     const { allowed } = settings;
     const { timers, shares } = coordinator;
-    const posted = await post({
-      ...{ url, text, timeoutMs, bytesMax, allowed, timers, signal: stopping },
-    });
-    // Parsing a large reply blocks the event loop, so it takes a share of the project.
-    const weight = posted.kind === 'answered' ? weightOfParsing(posted.text.length) : 0;
-    if (weight > 0) await shares.begin(projectShare(endpoint.project), weight);
-    return posted;
+    const share = projectShare(endpoint.project);
+    let taken: Promise<() => void> | undefined;
+    const room = async (): Promise<void> => {
+      taken = responses.take(share, bytesMax);
+      await taken;
+    };
+    try {
+      const posted = await post({
+        ...{ url, text, timeoutMs, bytesMax, room, allowed, timers, signal: stopping },
+      });
+      // Parsing a large reply blocks the event loop, so it takes a share of the project.
+      const weight = posted.kind === 'answered' ? weightOfParsing(posted.text.length) : 0;
+      if (weight > 0) await shares.begin(share, weight);
+      return await handle(posted);
+    } finally {
+      void taken?.then((free) => free());
+    }
   }
 
   async #settle(session: Session, claimed: Claimed, posted: Posted): Promise<Settled> {
