@@ -138,7 +138,8 @@ test('M-3, M-15: a result that comes after a takeover is refused by its fence', 
     return response;
   };
   await onEndpoint(
-    { handler: whenDriven(handler, slow), pipelines: ['three'] },
+    // The slow call is its only one, so only the worker can take the execution over.
+    { handler: whenDriven(handler, slow), pipelines: ['three'], capacity: 1 },
     async ({ holdfast, store }) => {
       const handle = await holdfast.submit(three, 1);
       await called.promise;
