@@ -80,7 +80,7 @@ export const raiseEpochCommand: CommandSpec = {
     ...STORE_FLAGS,
     above: {
       value: 'epoch',
-      help: 'Raise until the epoch is above this one, the last before the restore (default: raise once)',
+      help: 'Raise until the epoch is above this one, the last before the restore (default 0, which raises it once)',
     },
     reason: { value: 'text', help: "Reason, kept in the store's events", required: true },
   },

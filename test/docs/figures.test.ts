@@ -118,6 +118,7 @@ const FIGURES: Readonly<
   },
   'release-workers.md': { '5 s': at('engine/worker/announcer.ts', 'watched') },
   'rest.md': {
+    '1 KiB': at('server/compression.ts', 'BYTES_MIN'),
     '15 s': at('protocol/rest/events.ts', 'KEEP_ALIVE_MS'),
     '10 s': RELAY,
     '4 MiB': at('support/page-size.ts', 'CHARS_MAX'),

@@ -74,8 +74,11 @@ exec "$NODE" --import "$HOOK" "$MAIN" "$@"`,
 };
 
 const RECORD = `printf '%s\\0' $(($# + 1)) "\${0##*/}" "$@" >> "$SCRATCH/.recorded"`;
-/** Commands that are not run have created no folder. */
-const BEGIN = `set -e; cd() { mkdir -p "$1" && command cd "$1"; }\n`;
+/**
+ * Commands that are not run have created no folder. A coordinator that npm started ends with its
+ * parent, and here its parent is the script `holdfast`, which ends at once.
+ */
+const BEGIN = `set -e; unset npm_lifecycle_event; cd() { mkdir -p "$1" && command cd "$1"; }\n`;
 
 export interface ShellRun extends Ran {
   /** Each command with its words, in order. */
