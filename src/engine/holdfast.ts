@@ -296,7 +296,7 @@ export class Holdfast {
    * const { count, capped } = await holdfast.count({ pipeline: 'order', status: 'failed' });
    */
   async count(options: ExecutionFilter = {}): Promise<Count> {
-    return countListed(this.store.executions, listQueryOf({ ...options, limit: 1 }));
+    return countListed(this.store.executions, options);
   }
 
   /**

@@ -35,7 +35,7 @@ import {
   shown,
 } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
-import type { ListOptions, OperationOptions } from './holdfast.ts';
+import type { ExecutionFilter, ListOptions, OperationOptions } from './holdfast.ts';
 import { earliestId } from './ids.ts';
 import { cursorOf, isLabel, projectOf, SUBMIT_NAMES, type SubmitOptions } from './submission.ts';
 import type { Payloads } from './values/payloads.ts';
@@ -121,11 +121,12 @@ function command(id: string, { project, ...operation }: OperationOptions): Comma
 }
 
 const HISTORY_PAGE_MAX = 10_000;
-const LIST_NAMES: readonly (keyof ListOptions)[] = [
-  ...(['project', 'status', 'pipeline', 'tag', 'attribute', 'hold', 'cursor', 'limit'] as const),
+const FILTER_NAMES: readonly (keyof ExecutionFilter)[] = [
+  ...(['project', 'status', 'pipeline', 'tag', 'attribute', 'hold'] as const),
   ...(['key', 'keyPrefix', 'idPrefix', 'parent', 'topLevel', 'code'] as const),
-  ...(['submittedFrom', 'submittedTo', 'release', 'worker', 'sort'] as const),
+  ...(['submittedFrom', 'submittedTo', 'release', 'worker'] as const),
 ];
+const LIST_NAMES: readonly (keyof ListOptions)[] = [...FILTER_NAMES, 'sort', 'cursor', 'limit'];
 
 export interface HistoryPage {
   readonly after?: number;
@@ -149,12 +150,19 @@ export function attachmentQueryOf(id: string, name: string): ReadAttachment {
 }
 
 export function listQueryOf(options: ListOptions): ListExecutions {
-  const given = readOptions('list', options, LIST_NAMES);
-  const { project, status, pipeline, tag, attribute, hold, cursor, limit = 100, sort } = given;
-  const { release, worker } = given;
+  const { cursor, limit = 100, sort, ...filter } = readOptions('list', options, LIST_NAMES);
+  return {
+    ...matching(filter),
+    limit: integerOption('limit', limit, { min: 1, max: 10_000 }),
+    ...(sort === undefined ? {} : { sort: checkedSort(sort) }),
+    ...(cursor === undefined ? {} : { after: positionIn(cursor, sort) }),
+  };
+}
+
+function matching(given: ExecutionFilter): Omit<ListExecutions, 'limit'> {
+  const { project, status, pipeline, tag, attribute, hold, release, worker } = given;
   return {
     project: projectOf(project),
-    limit: integerOption('limit', limit, { min: 1, max: 10_000 }),
     ...(status === undefined ? {} : { status: checkedStatus(status) }),
     ...(pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) }),
     ...(release === undefined ? {} : { release: parseReleaseName(release, 'release') }),
@@ -164,8 +172,6 @@ export function listQueryOf(options: ListOptions): ListExecutions {
     ...(hold === undefined ? {} : { hold: checkedHold(hold) }),
     ...foundBy(given),
     ...idRange(given),
-    ...(sort === undefined ? {} : { sort: checkedSort(sort) }),
-    ...(cursor === undefined ? {} : { after: positionIn(cursor, sort) }),
   };
 }
 
@@ -183,8 +189,11 @@ export function cursorAt({ id, endedAt }: ListPosition): string {
 
 function positionIn(cursor: unknown, sort: ListSort | undefined): ListPosition {
   if (sort !== 'ended') return { id: cursorOf(cursor) };
-  const [, ms, id] = /^(\d{1,15})\.(.{36})$/.exec(String(cursor)) ?? [];
-  return { id: cursorOf(id ?? cursor), endedAt: toInstant(Number(ms ?? Number.MAX_SAFE_INTEGER)) };
+  const [, ms, id] = (typeof cursor === 'string' && /^(\d{1,15})\.(.+)$/.exec(cursor)) || [];
+  if (ms === undefined) {
+    throw new InvalidInput(`cursor must be of a page that is sorted by end; got ${shown(cursor)}.`);
+  }
+  return { id: cursorOf(id), endedAt: toInstant(Number(ms)) };
 }
 
 /** The most parts of a count; each examines as many rows as a page. */
@@ -192,8 +201,9 @@ const COUNT_PARTS_MAX = 5;
 
 export async function countListed(
   { count }: Pick<ExecutionReads, 'count'>,
-  query: ListExecutions,
+  filter: ExecutionFilter,
 ): Promise<Count> {
+  const query = { ...matching(readOptions('count', filter, FILTER_NAMES)), limit: 1 };
   let sum = 0;
   let after: ListPosition | undefined;
   for (let parts = 0; parts < COUNT_PARTS_MAX && sum <= COUNT_MAX; parts += 1) {
@@ -206,7 +216,7 @@ export async function countListed(
 }
 
 function foundBy(
-  given: ListOptions,
+  given: ExecutionFilter,
 ): Pick<ListExecutions, 'key' | 'keyPrefix' | 'parent' | 'code' | 'topLevel'> {
   const { key, keyPrefix, parent, code, topLevel } = given;
   if (key !== undefined && keyPrefix !== undefined) {
@@ -234,7 +244,7 @@ function idRange({
   idPrefix,
   submittedFrom,
   submittedTo,
-}: ListOptions): Pick<ListExecutions, 'before' | 'downTo'> {
+}: ExecutionFilter): Pick<ListExecutions, 'before' | 'downTo'> {
   if (idPrefix !== undefined && !ID.test(padded(boundedText('idPrefix', idPrefix, 36), FIRST_ID))) {
     throw new InvalidInput(`list: idPrefix must be the begin of an id; got ${shown(idPrefix)}.`);
   }

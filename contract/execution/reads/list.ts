@@ -402,6 +402,7 @@ export const listCases: readonly ExecutionCase[] = [
           ids.push(...found.ids);
           after = found.next;
           if (after === undefined) return ids;
+          assert.equal(after.endedAt !== undefined, query.sort === 'ended', JSON.stringify(query));
         }
       };
       for (const filter of filters) {

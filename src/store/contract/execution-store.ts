@@ -488,7 +488,7 @@ export interface ListExecutions {
  */
 export type ListSort = 'newest' | 'oldest' | 'ended';
 
-/** A place in a list. A list by end needs the time. */
+/** A place in a list. Only a list by end has the time. */
 export interface ListPosition {
   readonly id: ExecutionId;
   readonly endedAt?: Instant;

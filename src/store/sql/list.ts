@@ -446,7 +446,7 @@ function* find(query: ListExecutions, base: BaseLeads): Script<FoundPage> {
   const page = rows.sort(inSort(sort)).slice(0, limit);
   const last = page.at(-1);
   const next = page.length < limit || last === undefined ? edge : last;
-  return { ids: page.map(({ id }) => id), ...(next && { next: positionOf(next) }) };
+  return { ids: page.map(({ id }) => id), ...(next && { next: positionOf(sort, next) }) };
 }
 
 interface Chosen {
@@ -506,8 +506,8 @@ function inSort(sort: ListSort): (one: FoundRow, other: FoundRow) => number {
     (other.ended_at ?? 0) - (one.ended_at ?? 0) || (one.id < other.id ? 1 : -1);
 }
 
-function positionOf({ id, ended_at }: FoundRow): ListPosition {
-  return { id, ...(typeof ended_at === 'number' && { endedAt: toInstant(ended_at) }) };
+function positionOf(sort: ListSort, { id, ended_at }: FoundRow): ListPosition {
+  return sort === 'ended' ? { id, endedAt: toInstant(ended_at ?? 0) } : { id };
 }
 
 /** The range of a page that ends with this row. */

@@ -26,6 +26,25 @@ export const PLACING: Fits = {
   attributes: optional(['an object', 'an object with an odd name']),
 };
 
+const FILTER: Fits = {
+  project: optional(TEXT),
+  status: optional(['an array']),
+  pipeline: optional(TEXT),
+  tag: optional(TEXT),
+  attribute: optional(NONE),
+  hold: optional(NONE),
+  key: optional(TEXT),
+  keyPrefix: optional(TEXT),
+  idPrefix: optional(NONE),
+  parent: optional(NONE),
+  topLevel: optional(['true']),
+  code: optional(TEXT),
+  submittedFrom: optional(NUMBER),
+  submittedTo: optional(NUMBER),
+  release: optional(TEXT),
+  worker: optional(TEXT),
+};
+
 type Call<From> = (given: From, options: object) => unknown;
 
 /** Options inside other options. */
@@ -143,27 +162,17 @@ export const OPTIONS: readonly Options<Given>[] = [
   {
     of: 'list',
     names: {
-      project: optional(TEXT),
-      status: optional(['an array']),
-      pipeline: optional(TEXT),
-      tag: optional(TEXT),
-      attribute: optional(NONE),
-      hold: optional(NONE),
-      key: optional(TEXT),
-      keyPrefix: optional(TEXT),
-      idPrefix: optional(NONE),
-      parent: optional(NONE),
-      topLevel: optional(['true']),
-      code: optional(TEXT),
-      submittedFrom: optional(NUMBER),
-      submittedTo: optional(NUMBER),
-      release: optional(TEXT),
-      worker: optional(TEXT),
+      ...FILTER,
       sort: optional(NONE),
       cursor: optional(NONE),
       limit: optional(NUMBER),
     },
     call: ({ holdfast }, options) => holdfast.list(options as object),
+  },
+  {
+    of: 'count',
+    names: FILTER,
+    call: ({ holdfast }, options) => holdfast.count(options as object),
   },
   {
     of: 'list: attribute',

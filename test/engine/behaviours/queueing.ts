@@ -106,15 +106,23 @@ export const QUEUEING: readonly Behaviour[] = [
         5,
       );
       assert.equal((await holdfast.list({ project: 'other' })).items.length, 0);
-      const pages: string[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await holdfast.list({ limit: 2, ...(cursor === undefined ? {} : { cursor }) });
-        pages.push(...page.items.map(({ id }) => id));
-        cursor = page.cursor;
-      } while (cursor !== undefined);
-      assert.equal(new Set(pages).size, 6);
-      assert.deepEqual(pages, [...pages].sort().reverse());
+      const pagesBy = async (sort: 'newest' | 'oldest' | 'ended'): Promise<readonly string[]> => {
+        const ids: string[] = [];
+        for (let from: { readonly cursor?: string } = {}; ; ) {
+          const { items, cursor } = await holdfast.list({ limit: 2, sort, ...from });
+          ids.push(...items.map(({ id }) => id));
+          if (cursor === undefined) return ids;
+          from = { cursor };
+        }
+      };
+      const newest = await pagesBy('newest');
+      assert.equal(new Set(newest).size, 6);
+      assert.deepEqual(newest, newest.toSorted().toReversed());
+      assert.deepEqual(await pagesBy('oldest'), newest.toReversed());
+      assert.deepEqual((await pagesBy('ended')).toSorted(), tagged.map(({ id }) => id).toSorted());
+      const { cursor = '' } = await holdfast.list({ limit: 2 });
+      const ofOtherSort = holdfast.list({ limit: 2, sort: 'ended', cursor });
+      await assert.rejects(ofOtherSort, { name: 'InvalidInput', message: /sorted by end/ });
     },
   },
   {
