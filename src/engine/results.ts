@@ -22,6 +22,8 @@ const FRESH_POLL_MS = 100;
 /** The most submits that are remembered, and the longest body of an outcome. */
 const FRESH_MAX = 2_000;
 const FRESH_CHARS_MAX = 1_024;
+/** No number of unnamed wakeups: a wakeup named the execution. */
+const NAMED = -1;
 const BATCH = 1_000;
 /** Above this many waiting callers, all wakeups within a pause share one query. */
 const FEW = 100;
@@ -56,12 +58,14 @@ export class Results {
   readonly #waiting: Map<ExecutionId, Set<Waiter>> = new Map();
   /**
    * What was submitted here, without a caller that waited for it yet. The outcome, if it has ended
-   * here since.
+   * here since. Otherwise the number of unnamed wakeups at its submit: if it has changed, the
+   * execution may have ended.
    */
-  readonly #fresh: Map<ExecutionId, Outcome | undefined> = new Map();
+  readonly #fresh: Map<ExecutionId, Outcome | number> = new Map();
   readonly #unlisten: () => void;
   /** Waited-for executions that wakeups named since the last query. Undefined: any. */
   #ended: Set<ExecutionId> | undefined = new Set();
+  #unnamedWakeups = 0;
   #pollAtMs = Infinity;
   #isPolling = false;
   #isPollDue = false;
@@ -84,7 +88,7 @@ export class Results {
 
   /** Most callers wait for what they just submitted, which needs no query. */
   submittedHere(id: ExecutionId): void {
-    this.#fresh.set(id, undefined);
+    this.#fresh.set(id, this.#unnamedWakeups);
     const [first] = this.#fresh.keys();
     if (this.#fresh.size > FRESH_MAX && first !== undefined) this.#fresh.delete(first);
   }
@@ -141,15 +145,14 @@ export class Results {
         reject(signal?.reason);
       };
       if (signal?.aborted === true) return reject(signal.reason);
-      const isFresh = this.#fresh.has(id);
-      const outcome = this.#fresh.get(id);
+      const fresh = this.#fresh.get(id);
       this.#fresh.delete(id);
-      if (outcome !== undefined) return resolve(outcome);
+      if (typeof fresh === 'object') return resolve(fresh);
       signal?.addEventListener('abort', abort, { once: true });
       const all = this.#waiting.get(id) ?? new Set();
       all.add(waiting);
       this.#waiting.set(id, all);
-      if (isFresh) this.#pollWithin(FRESH_POLL_MS);
+      if (fresh === this.#unnamedWakeups) this.#pollWithin(FRESH_POLL_MS);
       else this.#poll();
     });
   }
@@ -175,8 +178,14 @@ export class Results {
    * this process.
    */
   #onWakeup(cause: WakeupCause | undefined): void {
-    if (cause?.ended === undefined) this.#ended = undefined;
-    else for (const id of cause.ended) if (this.#waiting.has(id)) this.#ended?.add(id);
+    if (cause?.ended === undefined) {
+      this.#ended = undefined;
+      this.#unnamedWakeups += 1;
+    }
+    for (const id of cause?.ended ?? []) {
+      if (this.#waiting.has(id)) this.#ended?.add(id);
+      else if (typeof this.#fresh.get(id) === 'number') this.#fresh.set(id, NAMED);
+    }
     if (this.#waiting.size === 0 || this.#isNotified || this.#ended?.size === 0) return;
     this.#isNotified = true;
     const poll = (): void => {

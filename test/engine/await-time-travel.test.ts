@@ -88,6 +88,14 @@ test('a deadline ends a waiting execution and closes its question', async () => 
   assert.deepEqual([info?.status, info?.unit?.status], ['closed', 'cancelled']);
 });
 
+test('a cancel returns as the result, although the clock stands still', async () => {
+  const asking = pipeline({ name: 'asking', run: (ctx) => ctx.await('it') });
+  await using stage = await openTestHoldfast({ pipelines: [asking] });
+  const handle = await stage.holdfast.submit('without a worker', undefined);
+  await stage.holdfast.cancel(handle.id);
+  await assert.rejects(handle.result(), { name: 'ExecutionFailed', status: 'cancelled' });
+});
+
 test('a re-drive reuses an old answer, since answers of re-drivable executions are kept', async () => {
   let isBroken = true;
   const asking = pipeline({
