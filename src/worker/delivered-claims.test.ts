@@ -82,6 +82,23 @@ test('an execution that is let go while the answer is on its way is not taken fo
   assert.deepEqual(fencesOf(await claiming), []);
 });
 
+test('X-25: an execution that is let go at any moment of a list is not taken for lost', async () => {
+  for (let turns = 0; turns < 12; turns += 1) {
+    const { delivered, store } = stand();
+    store.next = result(1);
+    await delivered.claim(request);
+    store.next = new OutcomeUnknown('killed');
+    await assert.rejects(delivered.claim(request));
+    store.next = result();
+    store.carries = [1];
+    const claiming = delivered.claim(request);
+    // Both replies may be in one frame of a stream. Their readers then take turns.
+    for (let turn = 0; turn < turns; turn += 1) await undefined;
+    delivered.remove(1 as Fence);
+    assert.deepEqual(fencesOf(await claiming), [], `after ${turns} turns`);
+  }
+});
+
 test('without a loss no list is requested; after one, for a minute; a new session starts afresh', async () => {
   const { delivered, store, clock } = stand();
   await delivered.claim(request);

@@ -26,8 +26,8 @@ export class DeliveredClaims {
   readonly #clock: Clock;
   /** Delivered claims that this worker has not left. */
   readonly #held: Set<Fence> = new Set();
-  /** Claims left while an answer was on its way that may still list them. */
-  #removedMeanwhile: Set<Fence> | undefined;
+  /** Claims left since the last request began. Its reply may still list them. */
+  readonly #removed: Set<Fence> = new Set();
   /** All state concerns this session; claims of an earlier one are over. */
   #session: SessionId | undefined;
   #suspectUntilMs: number | undefined;
@@ -62,7 +62,7 @@ export class DeliveredClaims {
   /** The worker finished, parked or gave back the execution, or another worker has it. */
   remove(fence: Fence): void {
     this.#held.delete(fence);
-    this.#removedMeanwhile?.add(fence);
+    this.#removed.add(fence);
   }
 
   async #orphans(session: SessionId): Promise<readonly Claimed[]> {
@@ -81,13 +81,11 @@ export class DeliveredClaims {
     asked: Promise<Reply>,
     claimsIn: (reply: Reply) => readonly Claimed[],
   ): Promise<{ readonly reply: Reply; readonly claims: readonly Claimed[] }> {
-    const removedMeanwhile = new Set<Fence>();
-    this.#removedMeanwhile = removedMeanwhile;
-    const reply = await asked.finally(() => {
-      this.#removedMeanwhile = undefined;
-    });
+    this.#removed.clear();
+    const reply = await asked;
+    // Nothing may come between these checks: a claim that is left just now must be in one of them.
     const claims = claimsIn(reply).filter(
-      ({ fence }) => !this.#held.has(fence) && !removedMeanwhile.has(fence),
+      ({ fence }) => !this.#held.has(fence) && !this.#removed.has(fence),
     );
     for (const { fence } of claims) this.#held.add(fence);
     return { reply, claims };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ExecutionId } from '../execution/names.ts';
+import type { Fence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
 import { DEFAULT_POLICY } from '../lease/policy.ts';
 import type { TransportRequest } from '../protocol/messages/envelope.ts';
@@ -68,4 +69,34 @@ test('X-27: the claims of a session are read page by page', async () => {
     [3, 5, 8],
   );
   assert.deepEqual(asked, [{ id: session }, { id: session, after: 5 }]);
+});
+
+test('X-25: after a refused exit the worker still has the execution, so a list does not return it', async () => {
+  for (const why of ['seq-taken', 'unread-messages']) {
+    const claims = [{ fence: 3 }];
+    let claimed = 0;
+    const transport = {
+      name: 'refusing exits',
+      request: async ({ kind }: TransportRequest) => {
+        if (kind === 'writeAsOwner') return { results: [{ kind: 'refused', why }] } as never;
+        if (kind === 'listClaims') return { items: claims } as never;
+        claimed += 1;
+        if (claimed === 2) throw new OutcomeUnknown('lost');
+        return { kind: 'claimed', claims: claimed === 1 ? claims : [] } as never;
+      },
+      close: async () => undefined,
+    };
+    const hello = { project: 'default', store: 'any', durability: 'none', policy: DEFAULT_POLICY };
+    const { executions } = remoteStore({
+      ...{ transport, hello, clock: systemClock, timers: systemTimers, pipelines: [] },
+    });
+    const session = ID as string as SessionId;
+    const claim = () => executions.claim({ session, pipelines: [], shares: [] });
+    await claim();
+    await assert.rejects(claim);
+    const fence = 3 as Fence;
+    await executions.finish({ id: ID, session, fence, seq: 2, events: [], status: 'completed' });
+    const result = await claim();
+    assert.deepEqual(result.kind === 'claimed' && result.claims, [], why);
+  }
 });

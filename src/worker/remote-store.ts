@@ -1,6 +1,8 @@
 // A coordinator as the store of a remote worker's engine. Callers use the coordinator's API for
 // everything else.
 
+import { isClaimOver } from '../engine/store-replies.ts';
+import type { ExecutionRefusal } from '../execution/refusal.ts';
 import type { SessionId } from '../lease/names.ts';
 import type { LeasePolicy } from '../lease/policy.ts';
 import { REPLY_TIMEOUT_MS, type Transport } from '../protocol/messages/envelope.ts';
@@ -119,9 +121,13 @@ function executionsOf(
     verb: string,
     request: OwnerWrite,
   ): Promise<Result> => {
-    const result = await write<Result & { readonly why?: string }>(verb, request);
-    if (result.why !== 'unread-messages') delivered.remove(request.fence);
-    return result;
+    const result = await write<Result | ({ readonly kind: 'refused' } & ExecutionRefusal)>(
+      verb,
+      request,
+    );
+    // After other refusals the worker still has the execution, and leaves it with another write.
+    if (!('why' in result) || isClaimOver(result)) delivered.remove(request.fence);
+    return result as Result;
   };
   const page = <Item extends Row>(kind: WorkKind, body: PageBody): Promise<readonly Item[]> =>
     fullPage<Item>(transport, kind, body);
