@@ -134,8 +134,11 @@ class Worker:
             reply = await self._http.send("POST", "/v1/work/claims", body)
         except OutcomeUnknown:
             await asyncio.sleep(RETRY_PAUSE)
+            # The list may still have the claim of a run that ends while it is read.
+            known = set(self._runs)
             for claim in await self._work.carried(session):
-                self._take(session, claim)
+                if int(claim["fence"]) not in known:
+                    self._take(session, claim)
             return True
         except Unavailable as error:
             await asyncio.sleep(pause_after(error))
