@@ -145,7 +145,8 @@ export const STEPS: readonly Behaviour[] = [
           });
         },
       });
-      const holdfast = stage.holdfast();
+      // On a busy machine the retry is not near, and a park would end the claim.
+      const holdfast = stage.holdfast({ parkAfterMs: 60_000 });
       await stage.worker(holdfast, [keyed]);
       const handle = await holdfast.submit(keyed, undefined);
       await handle.result();
