@@ -22,7 +22,6 @@ const GROUPS: Readonly<Record<string, string>> = {
 /** Not grouped: these files are long, wait at their top level, or change the whole process. */
 const ALONE: readonly string[] = [
   'test/archive/{kill,s3}.test.ts',
-  'test/docs/build.test.ts',
   'test/cli/{executions,init,serve,store-commands}.test.ts',
   'test/console/{browser,five-minutes}-*.test.ts',
   'test/engine/{clock-jumps,full-disk,memory,postgres,sqlite,suspects-postgres,suspend*,warnings}.test.ts',
