@@ -51,6 +51,7 @@ export class ClaimLoop implements DriveEvents {
   readonly #denial: Denial;
   /** The last claim left ready executions in the store. */
   #isMoreReady = false;
+  /** A claim is under way, or what it took has not begun. */
   #isClaiming = false;
   #isNoticed = false;
   #hasCrashed = false;
@@ -105,7 +106,8 @@ export class ClaimLoop implements DriveEvents {
 
   /** The store has a notice for this session: a message for one of its executions. */
   readInboxes(): void {
-    // The message may concern an execution of the running claim.
+    // The message may concern an execution that has not begun. After a failed claim, inboxes are
+    // read once more than necessary.
     this.#isNoticed = this.#isClaiming;
     this.slots.readInboxes();
   }
@@ -153,9 +155,7 @@ export class ClaimLoop implements DriveEvents {
       ...(waitMs > 0 && { waitMs }),
     };
     this.#isClaiming = true;
-    const result = await this.#config.store.executions.claim(request).finally(() => {
-      this.#isClaiming = false;
-    });
+    const result = await this.#config.store.executions.claim(request);
     if (result.kind === 'refused') {
       reportTrouble(this.#config.observer, NO_CLAIM, new Error(describeExecutionRefusal(result)));
       if (result.why === 'session-not-live') await current.session.heartbeat();
@@ -164,6 +164,7 @@ export class ClaimLoop implements DriveEvents {
     if (this.#hasCrashed) return this.#settings.pollMs;
     await announcer.prove(session, free - result.claims.length);
     for (const claimed of result.claims) this.slots.drive(claimed, current.session);
+    this.#isClaiming = false;
     if (this.#isNoticed) this.readInboxes();
     if (shares.length > 0) {
       this.#lanes.onClaimReply(shares, result.claims);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { pipeline } from '../../../src/engine/pipeline.ts';
+import type { ExecutionId } from '../../../src/execution/names.ts';
 import { Fault, OutcomeUnknown } from '../../../src/support/fault.ts';
 import { type Behaviour, door, pause, turns } from '../stage.ts';
 
@@ -152,41 +153,51 @@ export const SLOW_STORES: readonly Behaviour[] = [
       assert.deepEqual((await holdfast.list()).items, []);
     },
   },
-  {
-    name: 'X-17: a cancel whose notice comes while its execution is being claimed is seen',
-    async run(stage) {
-      const { sessions } = stage.store;
-      let heartbeats = 0;
-      const heartbeat: typeof sessions.heartbeat = async (request) => {
-        const answer = await sessions.heartbeat(request);
-        heartbeats += 1;
-        return answer;
-      };
-      let isClaimed = false;
-      const holdfast = stage.holdfastWith(
-        (executions) => ({
-          claim: async (request) => {
-            const answer = await executions.claim(request);
-            const [claimed] = answer.kind === 'claimed' ? answer.claims : [];
-            if (claimed === undefined || isClaimed) return answer;
-            isClaimed = true;
-            assert.equal((await holdfast.cancel(claimed.execution.id)).kind, 'forwarded');
-            // The notice reaches the worker before its execution does.
-            for (const before = heartbeats; heartbeats < before + 2; ) await pause(5);
-            return answer;
-          },
-        }),
-        { sessions: { ...sessions, heartbeat } },
-      );
-      const endless = pipeline({
-        name: 'endless',
-        run: (ctx) => ctx.step('endless', () => new Promise<never>(() => undefined)),
-      });
-      await stage.worker(holdfast, [endless], { ttlMs: 600 });
-      const { result } = await holdfast.submit(endless, undefined);
-      await assert.rejects(result(), { status: 'cancelled' });
-    },
-  },
+  ...(['claim', 'announce'] as const).map(
+    (when): Behaviour => ({
+      name: `X-17: a cancel whose notice comes while its execution is being claimed is seen, during ${when}`,
+      async run(stage) {
+        const { sessions } = stage.store;
+        let heartbeats = 0;
+        const heartbeat: typeof sessions.heartbeat = async (request) => {
+          const answer = await sessions.heartbeat(request);
+          heartbeats += 1;
+          return answer;
+        };
+        let claimed: ExecutionId | undefined;
+        let isCancelled = false;
+        const cancelled = async (): Promise<void> => {
+          if (claimed === undefined || isCancelled) return;
+          isCancelled = true;
+          assert.equal((await holdfast.cancel(claimed)).kind, 'forwarded');
+          // The notice reaches the worker before its execution does.
+          for (const before = heartbeats; heartbeats < before + 2; ) await pause(5);
+        };
+        const holdfast = stage.holdfastWith(
+          (executions) => ({
+            claim: async (request) => {
+              const answer = await executions.claim(request);
+              claimed ??= answer.kind === 'claimed' ? answer.claims[0]?.execution.id : undefined;
+              if (when === 'claim') await cancelled();
+              return answer;
+            },
+            announce: async (request) => {
+              if (when === 'announce') await cancelled();
+              return executions.announce(request);
+            },
+          }),
+          { sessions: { ...sessions, heartbeat } },
+        );
+        const endless = pipeline({
+          name: 'endless',
+          run: (ctx) => ctx.step('endless', () => new Promise<never>(() => undefined)),
+        });
+        const { result } = await holdfast.submit(endless, undefined);
+        await stage.worker(holdfast, [endless], { ttlMs: 600 });
+        await assert.rejects(result(), { status: 'cancelled' });
+      },
+    }),
+  ),
   {
     name: 'a worker that stops yields at once, also while it waits for the answer to its last claim',
     async run(stage) {
