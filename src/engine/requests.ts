@@ -29,6 +29,7 @@ import { InvalidInput } from '../support/fault.ts';
 import {
   boundedText,
   integerOption,
+  isList,
   optionalBooleans,
   readList,
   readOptions,
@@ -296,7 +297,7 @@ const ATTRIBUTES_MAX = 10;
 function checkedAttributes(
   given: NonNullable<ListOptions['attribute']>,
 ): readonly AttributeFilter[] {
-  const all = Array.isArray(given) ? readList('attribute', given) : [given];
+  const all = isList('attribute', given) ? readList('attribute', given) : [given];
   if (all.length > ATTRIBUTES_MAX) {
     throw new InvalidInput(`attribute: pass at most ${ATTRIBUTES_MAX} filters; got ${all.length}.`);
   }

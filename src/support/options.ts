@@ -203,6 +203,15 @@ export function readList(what: string, value: unknown): readonly unknown[] {
   throw new InvalidInput(`${what} must be an array; got ${shown(value)}.`);
 }
 
+/** Throws `InvalidInput` for a revoked proxy. */
+export function isList(what: string, value: unknown): boolean {
+  try {
+    return Array.isArray(value);
+  } catch (cause) {
+    throw unreadable(what, cause);
+  }
+}
+
 /** By index, because the caller may have replaced the iterator. */
 function copied(values: readonly unknown[]): readonly unknown[] {
   return Array.from({ length: values.length }, (_, index) => values[index]);

@@ -31,7 +31,7 @@ const FILTER: Fits = {
   status: optional(['an array']),
   pipeline: optional(TEXT),
   tag: optional(TEXT),
-  attribute: optional(NONE),
+  attribute: optional(['an array']),
   hold: optional(NONE),
   key: optional(TEXT),
   keyPrefix: optional(TEXT),
@@ -177,7 +177,7 @@ export const OPTIONS: readonly Options<Given>[] = [
   {
     of: 'list: attribute',
     with: { name: 'n' },
-    fits: ['nothing'],
+    fits: ['nothing', 'an array'],
     names: {
       name: TEXT,
       equals: optional(LABEL),
