@@ -2,6 +2,7 @@
 // size of the first load.
 
 import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { HoldfastClient } from '../../../src/client/client.ts';
 import { ROLES } from '../../../src/features/access/model.ts';
@@ -223,6 +224,8 @@ const order: BrowserCase = {
       [late, 'second'],
     ] as const) {
       await holdfast.submit('in-order', undefined, { key });
+      // Shown times are in milliseconds. Rows of the same one are in the order of their ids.
+      for (const at = Date.now(); Date.now() <= at + 1; ) await setImmediate();
     }
     const keys = page.getByRole('table', { name: 'Executions' }).getByRole('link');
     await driver.open('/executions?pipeline=in-order', 'Executions');
