@@ -99,7 +99,11 @@ export const BOUNDED_CASES: readonly BoundedCase[] = [
           audit: stamp('end-session', { actor }),
         });
       await record('ada');
-      await inLanes(Array.from({ length: LIST_ROWS_MAX }, () => 'olga'), LANES, record);
+      await inLanes(
+        Array.from({ length: LIST_ROWS_MAX }, () => 'olga'),
+        LANES,
+        record,
+      );
       const { audit } = new Holdfast({ store });
       const filter = { project: PROJECT, target, actor: 'ada' };
       await expectOldest((page) => audit.list({ ...filter, ...page }));
