@@ -17,6 +17,7 @@ const FINDS: Readonly<Record<Flaw, readonly [string, RegExp]>> = {
     /heartbeats in 4500 ms|between two heartbeats was \d+ ms|claimed, claimed|claimed \d+ times/,
   ],
   'acts-on-a-stale-fence': ['replaced', /refused as \S+, the worker sent \d+ more/],
+  'gives-up-when-cut-off': ['authority', /the execution did not end|the worker did not claim/],
   'sends-unknown-fields': ['messages', /announcements was refused with 400 .*host/],
   'ignores-drain': ['drain', /did not announce the state draining|without giving its claim back/],
 };

