@@ -57,9 +57,9 @@ export class Results {
   readonly #config: EngineConfig;
   readonly #waiting: Map<ExecutionId, Set<Waiter>> = new Map();
   /**
-   * What was submitted here, without a caller that waited for it yet. The outcome, if it has ended
-   * here since. Otherwise the number of unnamed wakeups at its submit: if it has changed, the
-   * execution may have ended.
+   * Executions that this process submitted and that no caller has waited for yet. The value is the
+   * outcome of one that has ended here. Otherwise it is the number of unnamed wakeups at the
+   * submit: if that number has changed, the execution may have ended.
    */
   readonly #fresh: Map<ExecutionId, Outcome | number> = new Map();
   readonly #unlisten: () => void;

@@ -15,7 +15,7 @@ export interface WakeupCause {
   readonly ready: ReadonlySet<PipelineName> | undefined;
 }
 
-/** What a write knows of its effects. */
+/** The effects of a write, as far as it knows them. */
 export interface KnownEffects {
   readonly ended?: readonly ExecutionId[];
   readonly ready?: readonly PipelineName[];

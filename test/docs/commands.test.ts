@@ -77,7 +77,7 @@ test('the command line parses every command of the pages', async () => {
 interface Scene {
   /** Commands before those of the page. */
   readonly before?: string;
-  /** What a reader writes in place of a text of the page. */
+  /** The texts of the page that a reader replaces, with their replacements. */
   readonly fill?: Readonly<Record<string, string>>;
 }
 
@@ -85,7 +85,7 @@ const COORDINATOR = 'holdfast serve --auth off --admin main\nworker\n';
 /** The first id that a command prints. */
 const idIn = (command: string): string =>
   `$(holdfast ${command} --json | grep -o '"id":"[^"]*' | head -1 | cut -c 7-)`;
-/** What the coordinator of the page printed at its start. */
+/** The key that the page's coordinator printed when it started. */
 const FIRST_KEY = '$(grep -oh "hf_[a-z0-9]*_[A-Za-z0-9_-]*" "$SCRATCH"/.log-* | head -1)';
 const PIPELINES = `mkdir -p src; echo "import { pipeline } from 'holdfast';
 export const order = pipeline({ name: 'order', run: async () => 1 });" > src/pipelines.ts

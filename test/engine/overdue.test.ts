@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { openTestHoldfast } from '../../src/testing/test-holdfast.ts';
 import { pause } from './stage.ts';
 
@@ -26,6 +27,34 @@ test('overdue sessions that may not expire yet do not make a worker claim withou
   await holdfast.close();
   await store.close();
   assert.ok(claims < 50, `it asked ${claims} times in six polls`);
+});
+
+test('a worker whose claims are refused pauses between them, even when its announcement is due', async () => {
+  const clock = new ManualClock();
+  const memory = openMemoryStore({ clock });
+  let claims = 0;
+  const store = {
+    ...memory,
+    executions: {
+      ...memory.executions,
+      claim: async () => {
+        claims += 1;
+        return { kind: 'refused', why: 'session-not-live' } as const;
+      },
+    },
+  };
+  const holdfast = new Holdfast({
+    store,
+    clock,
+    timers: clock.timers,
+    observer: { report: () => undefined },
+  });
+  const release = { name: 'r1', digest: 'd1' };
+  await holdfast.worker({ pipelines: [pipeline({ name: 'x', run: () => 1 })], release });
+  await clock.advance(30_000);
+  await holdfast.close();
+  await store.close();
+  assert.ok(claims > 30 && claims < 70, `it asked ${claims} times in 30 s`);
 });
 
 test('the session of a worker that died without executions is ended, though no claim reports it', async () => {

@@ -1,4 +1,4 @@
-// What an operation changed, as one line: `paused: false → true`. Pure.
+// The changes of an operation in one line: `paused: false → true`. Pure.
 
 export function changeText(before: unknown, after: unknown): string {
   if (before === undefined && after === undefined) return '';

@@ -157,9 +157,8 @@ export class ClaimLoop implements DriveEvents {
     this.#isClaiming = true;
     const result = await this.#config.store.executions.claim(request);
     if (result.kind === 'refused') {
-      reportTrouble(this.#config.observer, NO_CLAIM, new Error(describeExecutionRefusal(result)));
       if (result.why === 'session-not-live') await current.session.heartbeat();
-      return TROUBLE_PAUSE_MS;
+      throw new Error(describeExecutionRefusal(result));
     }
     if (this.#hasCrashed) return this.#settings.pollMs;
     await announcer.prove(session, free - result.claims.length);
@@ -323,7 +322,7 @@ class LaneTurns {
 // the session's ttl.
 
 const TTL_MS_DEFAULT = 15_000;
-export const TROUBLE_PAUSE_MS = 500;
+const TROUBLE_PAUSE_MS = 500;
 /** Long, because only an operator can unseal a store. */
 const SEALED_PAUSE_MS = 30_000;
 

@@ -33,7 +33,7 @@ interface IncomingCall {
   getPeer(): string;
 }
 
-/** What is known of each call before it is handled, by its metadata. */
+/** Facts about each call that has not been handled yet, by its metadata. */
 export interface Admitted {
   readonly callers: WeakMap<Metadata, Caller>;
   readonly streams: WeakMap<Metadata, OpeningStream>;
