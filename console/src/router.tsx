@@ -28,8 +28,8 @@ export function useLocation(): PageLocation {
   return { path: path === '' ? '/' : path, query: searchParams };
 }
 
-export function go(to: string): void {
-  move('pushState', to);
+export function go(to: string, how: 'push' | 'replace' = 'push'): void {
+  move(`${how}State`, to);
   window.scrollTo(0, 0);
 }
 

@@ -13,6 +13,7 @@ import { listKeyCases } from './list-keys.ts';
 import { projectCases } from './projects.ts';
 import { revokeKeyCases } from './revoke-key.ts';
 import { usageCases } from './usage.ts';
+import { viewCases } from './views.ts';
 
 /** The contract of projects and access keys: all cases. */
 export const accessContract: readonly AccessCase[] = [
@@ -25,4 +26,5 @@ export const accessContract: readonly AccessCase[] = [
   ...usageCases,
   ...keyQuotaCases,
   ...createdByKeyCases,
+  ...viewCases,
 ];

@@ -65,7 +65,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
     },
     list: {
       summary: 'List executions, newest first',
-      examples: ['holdfast list --status failed', 'holdfast list --pipeline order --tag vip --all'],
+      examples: ['holdfast list --status failed', 'holdfast list --view late-orders --all'],
       load: async () => (await lists()).listCommand,
     },
     history: {
@@ -167,6 +167,11 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       summary: 'List schedules and their next times',
       examples: ['holdfast schedules', 'holdfast schedules --json'],
       load: async () => (await lists()).schedulesCommand,
+    },
+    views: {
+      summary: 'List the saved views of the console',
+      examples: ['holdfast views', 'holdfast views --page executions'],
+      load: async () => (await lists()).viewsCommand,
     },
     releases: {
       summary: 'Register, check, roll out and retire releases, and repin executions',

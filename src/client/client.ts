@@ -10,6 +10,7 @@ import { deadLettersClient, jobsClient } from '../features/repair/client.ts';
 import { archiveOf } from '../features/retention/client.ts';
 import { schedulesClient } from '../features/schedules/client.ts';
 import { templatesClient } from '../features/templates/client.ts';
+import { viewsClient } from '../features/views/client.ts';
 import { requestTo } from '../protocol/messages/request.ts';
 import { Fault } from '../support/fault.ts';
 import { lostReply } from '../support/no-reply.ts';
@@ -84,6 +85,8 @@ export class HoldfastClient {
   readonly releases = releasesClient(this);
   /** Figures of the project: counts, rates, durations and causes of failures. */
   readonly overview = overviewClient(this);
+  /** Filters of the console that the project shares. */
+  readonly views = viewsClient(this);
   /** Workers and sessions. */
   readonly sessions = sessionsOf(this);
   /** Leases. */

@@ -143,6 +143,7 @@ export const configSchema = closed({
     schedules: quotaOf('schedules'),
     sessions: quotaOf('sessions'),
     keys: quotaOf('keys'),
+    views: quotaOf('views'),
     bytes: quotaOf('bytes'),
   }),
   tls: closed({

@@ -157,7 +157,7 @@ function overQuota(project: ProjectName, quota: CountedQuota, limit: number): Pr
 }
 
 // The store of a coordinator behind the projects' quotas, for every transport. The store itself
-// counts keys and schedules, in the statement that adds one. For the rest, the coordinator refuses
+// counts keys, schedules and saved views, in the statement that adds one. For the rest, the coordinator refuses
 // a write above the quota before it reaches the store.
 
 export function quotaStore(store: CoordinatorStore, quotas: ProjectQuotas): CoordinatorStore {
@@ -170,7 +170,7 @@ export function quotaStore(store: CoordinatorStore, quotas: ProjectQuotas): Coor
     const one = { project, quota: 'sessions', count: 1, missing } as const;
     return quotas.within(one, () => sessions.open(request));
   };
-  const { keys, schedules } = quotas.defaults;
+  const { keys, schedules, views } = quotas.defaults;
   const limited = {
     ...executions,
     ...limitedSubmits(executions, quotas),
@@ -180,7 +180,11 @@ export function quotaStore(store: CoordinatorStore, quotas: ProjectQuotas): Coor
   return {
     ...store,
     sessions: { ...sessions, open },
-    access: { ...access, createKey: (request) => access.createKey({ ...request, quota: keys }) },
+    access: {
+      ...access,
+      createKey: (request) => access.createKey({ ...request, quota: keys }),
+      putView: (request) => access.putView({ ...request, quota: views }),
+    },
     executions: limited,
   };
 }

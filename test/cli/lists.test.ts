@@ -54,6 +54,23 @@ async function ask(
   return { ...ran, requests: [...asked] };
 }
 
+test('list takes the filters of a saved view, which other flags replace', async () => {
+  const view = { id: 'late', page: 'executions', query: 'status=waiting&status=queued&sort=ended' };
+  const words = ['list', '--view', 'late', '--sort', 'oldest'];
+  const listed = await ask(words, { items: [view] }, { items: [{ id: 'e1' }] });
+  assert.match(listed.out, /^id\ne1\n$/);
+  assert.deepEqual(
+    listed.requests.map((each) => each.url),
+    [
+      '/v1/views?page=executions&limit=1000',
+      '/v1/executions?status=waiting&status=queued&sort=oldest',
+    ],
+  );
+  const missing = await ask(['list', '--view', 'lte'], { items: [view] });
+  assert.match(missing.problems, /view.*"lte".*late/s);
+  assert.deepEqual([missing.requests.length, missing.code], [1, 2]);
+});
+
 test('dead-letters, schedules, workers, leases and answer print tables without empty columns', async () => {
   const letter = { execution: 'e1', pipeline: 'order', status: 'failed', code: 'x', at: 't' };
   const letters = await ask(['dead-letters', '--code', 'x'], { items: [letter] });

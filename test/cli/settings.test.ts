@@ -65,6 +65,7 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   'quotas.schedules': 7,
   'quotas.sessions': 7,
   'quotas.keys': 7,
+  'quotas.views': 7,
   'quotas.bytes': 7,
   'tls.keyFile': 'key.pem',
   'tls.certFile': 'cert.pem',

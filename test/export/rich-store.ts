@@ -1,5 +1,5 @@
 // A store with every kind of row, created by the public API: every end, every kind of wait, running
-// and held executions, leases, keys and schedules.
+// and held executions, leases, keys, saved views and schedules.
 
 import assert from 'node:assert/strict';
 import { mustAdd } from '../../contract/access/test-keys.ts';
@@ -127,6 +127,8 @@ export async function fill(store: CoordinatorStore): Promise<Rich> {
   const rich = { ...(await waiting(holdfast, worker)), pinned: await pinned(holdfast) };
   await leases(store);
   await store.access.putProject({ name: 'shop' as never, settings: {} });
+  const view = { id: 'late', name: 'Late', page: 'executions', query: 'status=waiting' };
+  await store.access.putView({ project: 'shop' as never, ...view, savedBy: 'ann' });
   await mustAdd(store, { project: 'shop' as never, roles: ['submit', 'operate'] });
   await mustAdd(store, { expiresInMs: 60_000 });
   await holdfast.close();

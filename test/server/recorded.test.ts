@@ -116,6 +116,12 @@ const OPERATIONS: readonly (readonly [route: string, operation: string, run: Ope
   ['pauseSchedule', 'pause-schedule', (s) => s.client.schedules.pause('s')],
   ['resumeSchedule', 'resume-schedule', (s) => s.client.schedules.resume('s')],
   ['removeSchedule', 'remove-schedule', (s) => s.client.schedules.remove('s')],
+  [
+    'putView',
+    'put-view',
+    (s) => s.client.views.put('v', { name: 'V', page: 'executions', query: '' }),
+  ],
+  ['removeView', 'remove-view', (s) => s.client.views.remove('v')],
   ['putTemplate', 'put-template', (s) => s.client.templates.put('t', 1, { pipeline: 'p' })],
   ['cancelMany', 'bulk-cancel', (s) => s.client.jobs.cancel(NONE)],
   ['redriveMany', 'bulk-redrive', (s) => s.client.jobs.redrive(NONE)],

@@ -275,8 +275,8 @@ const RIGHTS: Readonly<Record<string, readonly string[]>> = {
   'executions as stored, inboxes, large values': [
     ...['readStoredExecution', 'readStoredHistory', 'readInbox', 'getBlob'],
   ],
-  'open questions, dead letters, schedules, templates, workers, figures': [
-    ...readsOf('Awaits', 'Repair', 'Schedules', 'Templates', 'Overview'),
+  'open questions, dead letters, schedules, templates, saved views, workers, figures': [
+    ...readsOf('Awaits', 'Repair', 'Schedules', 'Templates', 'Saved views', 'Overview'),
     ...['listWorkers', 'readDepth'],
   ],
   'audit, refused writes, sessions, metrics': [

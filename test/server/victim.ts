@@ -57,6 +57,8 @@ export async function plantVictim(coordinator: TestCoordinator): Promise<Victim>
   const build = { name: 'v1', artifact: 'image', digest: 'sha256:v1' };
   await holdfast.releases.register({ pipeline: asks, ...build, ...project });
   await holdfast.schedules.put({ id: 'schedule', every: 3_600_000, pipeline: 'asks', ...project });
+  const view = { id: 'view', name: 'A view of the victim', page: 'executions', query: '' };
+  await store.access.putView({ project: parseProject(PROJECT), ...view });
   const large = { digest: digestOf(LARGE), bytes: LARGE };
   await store.executions.putBlob({ project: parseProject(PROJECT), ...large });
   const session = systemRandom.uuid();
@@ -118,6 +120,7 @@ export async function look({ store }: TestCoordinator, victim: Victim): Promise<
     rollout: await executions.rollout({ project, pipeline: asks.name }),
     keys: await access.keys({ project, limit: 99, all: true }),
     project: await access.project(project),
+    views: await access.views({ project, limit: 99 }),
     archived: await executions.archived(victim.archived as ExecutionId),
     session: (await sessions.inspect(victim.session as SessionId))?.session,
   };
@@ -141,6 +144,7 @@ function targetsOf(victim: Victim): Readonly<Record<string, string>> {
     jobs: victim.job,
     templates: 'template',
     schedules: 'schedule',
+    views: 'view',
     pipelines: asks.name,
     releases: 'v1',
     sessions: victim.session,
@@ -197,6 +201,7 @@ function bodiesOf({ waiting, session }: Victim): Readonly<Record<string, unknown
 const WITHOUT_TARGET: readonly string[] = [
   ...['submitExecution', 'redriveMany', 'cancelMany', 'runArchive', 'signIn', 'openSession'],
   ...['putTemplate', 'putSchedule', 'removeSchedule', 'playDemo', 'repinMany'],
+  ...['putView', 'removeView'],
   ...['registerRelease', 'listReleases', 'readRollout', 'listActivations', 'changeRollout'],
   // The caller that puts it has the bytes.
   'putBlob',

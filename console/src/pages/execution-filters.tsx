@@ -6,6 +6,7 @@ import { readSearch, writeSearch } from '../model/search-text.ts';
 import { STATUSES } from '../model/statuses.ts';
 import { statusText } from '../model/words.ts';
 import { Time } from '../parts/marks.tsx';
+import { type BuiltInView, SavedViews } from '../parts/saved-views.tsx';
 import { go, goWith, type PageLocation } from '../router.tsx';
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -19,7 +20,7 @@ export function Filters({ location }: { readonly location: PageLocation }): Reac
       </div>
       <StatusChoice location={location} />
       <RangeNote location={location} />
-      <Views location={location} />
+      <SavedViews location={location} builtIn={BUILT_IN_VIEWS} />
     </div>
   );
 }
@@ -153,108 +154,9 @@ function StatusChoice({ location }: { readonly location: PageLocation }): ReactN
   );
 }
 
-const VIEWS_KEY = 'holdfast.views';
-
-interface View {
-  readonly name: string;
-  readonly query: string;
-}
-
-const BUILT_IN_VIEWS: readonly View[] = [
+const BUILT_IN_VIEWS: readonly BuiltInView[] = [
   { name: 'All', query: '' },
   { name: 'Open', query: 'status=queued&status=running&status=waiting' },
   { name: 'Failed', query: 'status=failed&status=quarantined' },
   { name: 'Paused', query: 'hold=paused' },
 ];
-
-function savedViews(): readonly View[] {
-  try {
-    const saved: unknown = JSON.parse(window.localStorage.getItem(VIEWS_KEY) ?? '[]');
-    return Array.isArray(saved) ? (saved as readonly View[]) : [];
-  } catch {
-    return [];
-  }
-}
-
-function Views({ location }: { readonly location: PageLocation }): ReactNode {
-  const [saved, setSaved] = useState(savedViews);
-  const query = location.query.toString();
-  const save = (views: readonly View[]): void => {
-    window.localStorage.setItem(VIEWS_KEY, JSON.stringify(views));
-    setSaved(views);
-  };
-  /** Replaces a saved view of the same name. The built-in views cannot be replaced. */
-  const saveAs = (name: string): string | undefined => {
-    if (BUILT_IN_VIEWS.some((view) => view.name === name))
-      return `A view named "${name}" already exists.`;
-    save([...saved.filter((view) => view.name !== name), { name, query }]);
-    return undefined;
-  };
-  const isKnown = [...BUILT_IN_VIEWS, ...saved].some((view) => view.query === query);
-  return (
-    <div className="views">
-      {[...BUILT_IN_VIEWS, ...saved].map((view) => (
-        <button
-          key={view.name}
-          type="button"
-          className="view"
-          aria-pressed={view.query === query}
-          onClick={() => go(view.query === '' ? location.path : `${location.path}?${view.query}`)}
-        >
-          {view.name}
-        </button>
-      ))}
-      {isKnown ? null : <SaveView onSave={saveAs} />}
-      {saved.some((view) => view.query === query) ? (
-        <button
-          type="button"
-          className="quiet"
-          onClick={() => save(saved.filter((view) => view.query !== query))}
-        >
-          Delete view
-        </button>
-      ) : null}
-    </div>
-  );
-}
-
-interface SaveViewProps {
-  /** Returns the problem with the name, if there is one. */
-  readonly onSave: (name: string) => string | undefined;
-}
-
-function SaveView({ onSave }: SaveViewProps): ReactNode {
-  const [name, setName] = useState<string>();
-  const [problem, setProblem] = useState<string>();
-  if (name === undefined) {
-    return (
-      <button type="button" className="quiet" onClick={() => setName('')}>
-        Save view…
-      </button>
-    );
-  }
-  return (
-    <form
-      className="save-view"
-      onSubmit={(event) => {
-        event.preventDefault();
-        setProblem(onSave(name.trim()));
-      }}
-    >
-      <input
-        aria-label="View name"
-        placeholder="View name"
-        required
-        maxLength={40}
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-      />
-      <button type="submit">Save</button>
-      {problem === undefined ? null : (
-        <p className="search-problem" role="status">
-          {problem}
-        </p>
-      )}
-    </form>
-  );
-}

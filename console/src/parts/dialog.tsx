@@ -37,8 +37,8 @@ export interface Ask {
   readonly isDanger?: boolean;
   /** The label of the button that does nothing; `Cancel` by default. */
   readonly dismiss?: string;
-  /** The reason is required; by default it is optional. */
-  readonly needsReason?: boolean;
+  /** The reason is required; by default it is optional. `none`: the operation records none. */
+  readonly needsReason?: boolean | 'none';
   readonly operation: (reason: string) => Operation;
   readonly after?: (answer: unknown) => void;
   /** The note after success, such as `Execution paused`. */
@@ -73,16 +73,21 @@ export function OperationDialog({
         }}
       >
         <p>{ask.sentence}</p>
-        <label htmlFor={id}>
-          Reason {ask.needsReason ? '' : <span className="about">(recorded in the audit log)</span>}
-        </label>
-        <input
-          id={id}
-          value={reason}
-          required={ask.needsReason ?? false}
-          maxLength={1_024}
-          onChange={(event) => setReason(event.target.value)}
-        />
+        {ask.needsReason === 'none' ? null : (
+          <>
+            <label htmlFor={id}>
+              Reason{' '}
+              {ask.needsReason ? '' : <span className="about">(recorded in the audit log)</span>}
+            </label>
+            <input
+              id={id}
+              value={reason}
+              required={ask.needsReason ?? false}
+              maxLength={1_024}
+              onChange={(event) => setReason(event.target.value)}
+            />
+          </>
+        )}
         <ProblemNote error={operation.error} />
         <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>

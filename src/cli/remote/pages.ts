@@ -1,10 +1,11 @@
 // Prints lists in pages: one page, or all in turn.
 
-import type { CallOptions, Page } from '../../client/client.ts';
+import type { CallOptions, HoldfastClient, Page } from '../../client/client.ts';
 import { STATUSES } from '../../execution/execution.ts';
 import type { ScheduleMessage } from '../../features/schedules/messages.ts';
 import type { Address } from '../../protocol/messages/request.ts';
 import type { WorkerMessage } from '../../protocol/messages/sessions.ts';
+import { present } from '../../support/options.ts';
 import {
   type CommandSpec,
   type ExitCode,
@@ -13,6 +14,7 @@ import {
   listText,
   refuseWords,
   type Typed,
+  unknown,
 } from '../command.ts';
 import { plain, print, printLine, printProblem, printTable } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor, projectHint } from './connection.ts';
@@ -35,6 +37,8 @@ export interface Listing {
   readonly filters: readonly string[];
   /** Further query parameters. */
   readonly query?: NonNullable<CallOptions['query']>;
+  /** The page of the console whose saved views apply here, by `--view`. */
+  readonly page?: string;
   /** Converts an item into its table row. */
   readonly rowOf?: (item: Row) => Row;
   /** A note below the table, for details without a column. */
@@ -44,14 +48,18 @@ export interface Listing {
 export async function showPages(
   spec: Pick<CommandSpec, 'usage'>,
   typed: Typed,
-  { at, columns, filters, query = {}, rowOf = (item) => item, noteOf }: Listing,
+  { at, columns, filters, query = {}, page: saves, rowOf = (item) => item, noteOf }: Listing,
 ): Promise<ExitCode> {
   refuseWords(spec, typed);
   const limit = integerText('limit', typed.text('limit'), 1);
   const client = await clientFor(typed);
-  const filtered = Object.fromEntries(filters.map((name) => [name, listText(typed.text(name))]));
+  const filtered = {
+    ...query,
+    ...(await savedFilter(client, saves, typed.text('view'))),
+    ...present(Object.fromEntries(filters.map((name) => [name, listText(typed.text(name))]))),
+  };
   const readPage = (cursor: string | undefined, most = limit): Promise<Page<Row>> =>
-    client.call(at.slice('GET '.length), { query: { ...query, ...filtered, limit: most, cursor } });
+    client.call(at.slice('GET '.length), { query: { ...filtered, limit: most, cursor } });
   let cursor = typed.text('cursor');
   let shown = 0;
   do {
@@ -75,6 +83,25 @@ export async function showPages(
   return 0;
 }
 
+/** The filters of a saved view, by the names of their parameters. */
+async function savedFilter(
+  client: HoldfastClient,
+  page: string | undefined,
+  id: string | undefined,
+): Promise<Readonly<Record<string, readonly string[]>>> {
+  if (page === undefined || id === undefined) return {};
+  const { items } = await client.views.list({ page, limit: 1_000 });
+  const view = items.find((each) => each.id === id);
+  if (view === undefined)
+    throw unknown(
+      'view',
+      id,
+      items.map((each) => each.id),
+    );
+  const query = new URLSearchParams(view.query);
+  return Object.fromEntries([...query.keys()].map((name) => [name, query.getAll(name)]));
+}
+
 export function printRows(items: readonly Row[], columns: readonly string[]): void {
   const shown = columns.filter((column) => items.some((item) => isWorthShowing(item, column)));
   printTable([
@@ -87,7 +114,14 @@ function isWorthShowing(item: Row, column: string): boolean {
   return !['', '[]', '{}'].includes(fieldOf(item, column));
 }
 
-// `holdfast list`, `dead-letters`, `schedules`, `workers` and `leases` print pages.
+// `holdfast list`, `dead-letters`, `schedules`, `views`, `workers` and `leases` print pages.
+
+const VIEW_FLAG: Readonly<Record<string, Flag>> = {
+  view: {
+    value: 'id',
+    help: 'The filters of this saved view; other flags replace its filters (default none)',
+  },
+};
 
 interface List {
   readonly at: Listing['at'];
@@ -95,15 +129,15 @@ interface List {
   readonly columns: readonly string[];
   /** Flags that become query parameters unchanged. */
   readonly filters?: Readonly<Record<string, Flag>>;
-  readonly forPeople?: Pick<Listing, 'rowOf' | 'noteOf'>;
+  readonly more?: Pick<Listing, 'rowOf' | 'noteOf' | 'page'>;
 }
 
-function list({ at, usage, columns, filters = {}, forPeople }: List): CommandSpec {
+function list({ at, usage, columns, filters = {}, more }: List): CommandSpec {
   const spec: CommandSpec = {
     usage: `${usage} [--limit 100] [--cursor …] [--all] [--json]`,
-    flags: { ...filters, ...PAGE_FLAGS, ...CONNECTION_FLAGS },
+    flags: { ...filters, ...(more?.page && VIEW_FLAG), ...PAGE_FLAGS, ...CONNECTION_FLAGS },
     execute: (typed) =>
-      showPages(spec, typed, { at, columns, filters: Object.keys(filters), ...forPeople }),
+      showPages(spec, typed, { at, columns, filters: Object.keys(filters), ...more }),
   };
   return spec;
 }
@@ -161,6 +195,16 @@ export const listCommand: CommandSpec = list({
       help: 'Only submitted before this time, as ISO 8601 (default all)',
     },
   },
+  more: { page: 'executions' },
+});
+
+export const viewsCommand: CommandSpec = list({
+  at: 'GET /v1/views',
+  usage: 'holdfast views [--page executions]',
+  columns: ['id', 'name', 'page', 'query', 'savedAt', 'savedBy'],
+  filters: {
+    page: { value: 'name', help: 'Only views of this page of the console (default all)' },
+  },
 });
 
 export const deadLettersCommand: CommandSpec = list({
@@ -188,7 +232,7 @@ export const schedulesCommand: CommandSpec = list({
   at: 'GET /v1/schedules',
   usage: 'holdfast schedules',
   columns: ['id', 'when', 'target', 'paused', 'nextTimes.0', 'firedAt', 'lastExecution'],
-  forPeople: { rowOf: scheduleRow },
+  more: { rowOf: scheduleRow },
 });
 
 /** Such as `0 9 * * 1-5 Europe/Zurich`, `every 60000 ms`, `template nightly@2`. */
@@ -216,7 +260,7 @@ export const workersCommand: CommandSpec = list({
     ...['id', 'kind', 'owner', 'state', 'work', 'release', 'pipelines'],
     ...['inFlight.interactive', 'inFlight.batch', 'openedAt', 'beatAt', 'remainingMs'],
   ],
-  forPeople: {
+  more: {
     rowOf: (item) => {
       const { refused } = item as Partial<WorkerMessage>;
       return refused === undefined ? item : { ...item, release: `${refused.release} (refused)` };

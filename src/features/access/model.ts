@@ -109,7 +109,7 @@ export function isRole(value: unknown): value is Role {
 /** These change too often for a count in each statement, so each coordinator counts them (P-14). */
 export type CountedQuota = 'executions' | 'sessions' | 'bytes';
 
-export type QuotaName = CountedQuota | 'schedules' | 'keys';
+export type QuotaName = CountedQuota | 'schedules' | 'keys' | 'views';
 
 export type Quotas = Readonly<Record<QuotaName, number>>;
 
@@ -133,6 +133,8 @@ export const QUOTAS: Readonly<Record<QuotaName, Quota>> = {
   schedules: { default: 10_000, max: MANY, of: 'schedules', less: 'Remove some' },
   sessions: { default: 10_000, max: MANY, of: 'live sessions', less: 'Stop some workers' },
   keys: { default: 1_000, max: MANY, of: 'usable keys', less: 'Revoke some' },
+  // One page of a list has them all.
+  views: { default: 200, max: 1_000, of: 'saved views', less: 'Delete some' },
   bytes: {
     ...{ default: BYTES, max: Number.MAX_SAFE_INTEGER },
     of: 'bytes of large values and attachments',

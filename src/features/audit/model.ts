@@ -18,6 +18,7 @@ export const AUDIT_ACTIONS = [
   ...(['bulk-cancel', 'bulk-redrive', 'bulk-repin'] as const),
   ...(['put-schedule', 'pause-schedule', 'resume-schedule', 'remove-schedule'] as const),
   ...(['put-template', 'create-link', 'run-archive', 'put-project'] as const),
+  ...(['put-view', 'remove-view'] as const),
   ...(['end-session', 'drain-lease', 'revoke-lease'] as const),
   ...(['create-key', 'recover-key', 'revoke-key', 'note'] as const),
 ] as const;
@@ -41,7 +42,7 @@ export interface AuditTarget {
 
 export const AUDIT_TARGETS = [
   ...(['execution', 'interaction', 'schedule', 'template', 'access-key'] as const),
-  ...(['project', 'session', 'lease'] as const),
+  ...(['project', 'session', 'lease', 'view'] as const),
 ] as const;
 
 /** Names and values that an operation changed. */

@@ -46,6 +46,7 @@ export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: 'activation', since: '0006-releases' },
   { name: 'project' },
   { name: 'access_key' },
+  { name: 'saved_view', since: '0013-saved-views' },
 ];
 
 /** The number of rows in memory at a time. */

@@ -26,6 +26,7 @@ export const TAGS = {
   Schedules: 'Submit executions at fixed intervals or by cron.',
   Releases: 'Register builds of a pipeline, roll them out, and repin open executions.',
   Overview: 'Read the figures of a project: counts, rates, durations, causes of failures.',
+  'Saved views': 'Share filters of the console with the other users of a project.',
   'Workers and sessions': 'List workers and sessions, measure the load, and end a session.',
   Leases: 'Inspect, drain and revoke leases.',
   'Projects and keys': 'Create projects and access keys, and revoke or rotate keys.',

@@ -11,6 +11,7 @@ import type { jobOperations, repairOperations } from '../../features/repair/mess
 import type { archiveOperations } from '../../features/retention/messages.ts';
 import type { scheduleOperations } from '../../features/schedules/messages.ts';
 import type { templateOperations } from '../../features/templates/messages.ts';
+import type { viewOperations } from '../../features/views/messages.ts';
 import type { commandOperations } from './commands.ts';
 import type { coordinatorOperations } from './coordinator.ts';
 import type { eventOperations, executionOperations } from './execution.ts';
@@ -34,6 +35,7 @@ type Api = ByAddress<typeof executionOperations> &
   ByAddress<typeof scheduleOperations> &
   ByAddress<typeof releaseOperations> &
   ByAddress<typeof overviewOperations> &
+  ByAddress<typeof viewOperations> &
   ByAddress<typeof sessionOperations> &
   ByAddress<typeof leaseOperations> &
   ByAddress<typeof loadOperations> &

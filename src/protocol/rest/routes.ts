@@ -9,6 +9,7 @@ import { bulkRoutes, repairRoutes } from '../../features/repair/routes.ts';
 import { archiveRoutes } from '../../features/retention/routes.ts';
 import { scheduleRoutes } from '../../features/schedules/routes.ts';
 import { templateRoutes } from '../../features/templates/routes.ts';
+import { viewRoutes } from '../../features/views/routes.ts';
 import { coordinatorRoutes } from './coordinator.ts';
 import { eventRoutes } from './events.ts';
 import { commandRoutes, executionRoutes } from './executions.ts';
@@ -22,6 +23,6 @@ export const ROUTES: readonly Route[] = withDescription([
   ...[...executionRoutes, ...eventRoutes, ...commandRoutes, ...awaitRoutes],
   ...[...repairRoutes, ...bulkRoutes, ...recordRoutes, ...archiveRoutes],
   ...[...templateRoutes, ...scheduleRoutes, ...releaseRoutes],
-  ...[...overviewRoutes, ...sessionRoutes, ...leaseRoutes, ...loadRoutes],
+  ...[...overviewRoutes, ...viewRoutes, ...sessionRoutes, ...leaseRoutes, ...loadRoutes],
   ...[...accessRoutes, ...coordinatorRoutes, ...workRoutes],
 ]);

@@ -23,6 +23,7 @@ export const MIGRATIONS: readonly string[] = [
   '0010-quotas.sql',
   '0011-carriers.sql',
   '0012-overview.sql',
+  '0013-saved-views.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

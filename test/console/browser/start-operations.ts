@@ -96,4 +96,53 @@ const schedule: BrowserCase = {
   },
 };
 
-export const START_CASES: readonly BrowserCase[] = [form, fromStep, schedule];
+const views: BrowserCase = {
+  name: 'a saved view is shared with the project, has a link, and is changed, renamed and deleted',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const client = await coordinator.client(['operate'], 'default');
+    const saved = async () =>
+      (await client.views.list()).items.map(({ id, name, query }) => `${id} | ${name} | ${query}`);
+    const choice = page.getByLabel('Saved views');
+    await driver.open('/executions?status=compensated&pipeline=order', 'Executions');
+    await driver.button('Save view…').click();
+    await page.getByLabel('View name').fill('All');
+    await driver.button('Save').click();
+    await page.getByText('A view named "All" already exists.').waitFor();
+    await page.getByLabel('View name').fill('Undone orders');
+    await driver.button('Save').click();
+    await choice.waitFor();
+    assert.deepEqual(await saved(), [
+      'undone-orders | Undone orders | status=compensated&pipeline=order',
+    ]);
+    await driver.button('All').click();
+    await page.waitForURL((url) => url.search === '');
+    await choice.selectOption('Undone orders');
+    await page.waitForURL(/status=compensated&pipeline=order&view=undone-orders$/);
+    await driver.checkAccess('a saved view');
+    await driver.open('/executions?view=undone-orders', 'Executions');
+    await page.waitForURL(/status=compensated&pipeline=order&view=undone-orders$/);
+    await page.getByLabel('Top level only').check();
+    await driver.button('Save changes to "Undone orders"').click();
+    await driver.button('Save changes to "Undone orders"').waitFor({ state: 'detached' });
+    assert.match((await saved())[0] ?? '', /topLevel=true/);
+    await driver.button('Rename…').click();
+    await page.getByLabel('View name').fill('Given back');
+    await driver.button('Save').click();
+    await choice.getByRole('option', { name: 'Given back' }).waitFor({ state: 'attached' });
+    assert.match((await saved())[0] ?? '', /^undone-orders \| Given back \| /);
+    await driver.button('Delete view…').click();
+    await driver.button('Delete view').click();
+    await choice.waitFor({ state: 'detached' });
+    assert.deepEqual(await saved(), []);
+    await driver.button('Undo').click();
+    await choice.waitFor();
+    const records = (await client.records.audit({ limit: 5 })).items;
+    assert.deepEqual(
+      records.map(({ action, target }) => `${action} ${target.id}`),
+      ['put', 'remove', 'put', 'put', 'put'].map((each) => `${each}-view undone-orders`),
+    );
+  },
+};
+
+export const START_CASES: readonly BrowserCase[] = [views, form, fromStep, schedule];

@@ -77,4 +77,33 @@ const schedules: Case = {
   },
 };
 
-export const planCases: readonly Case[] = [templates, schedules];
+const views: Case = {
+  name: 'views are saved, renamed, listed for a page and deleted, within their project and its quota',
+  given: { quotas: { views: 2 } },
+  async run(coordinator) {
+    const client = await coordinator.client(['operate'], 'default');
+    const late = { name: 'Late', page: 'executions', query: 'status=waiting' };
+    assert.deepEqual(await client.views.put('late', late), { changed: true });
+    assert.deepEqual(await client.views.put('late', late), { changed: false });
+    assert.deepEqual(await client.views.put('late', { ...late, name: 'Later' }), { changed: true });
+    await client.views.put('mine', { name: 'Mine', page: 'audit', query: 'actor=me' });
+    const [found] = (await client.views.list({ page: 'executions' })).items;
+    assert.deepEqual([found?.id, found?.name, found?.query], ['late', 'Later', 'status=waiting']);
+    assert.equal(nameIn(found?.savedBy), 'operate of default');
+    const first = await client.views.list({ limit: 1 });
+    const rest = await client.views.list({ limit: 1, cursor: first.cursor ?? '' });
+    assert.deepEqual([first.items[0]?.id, rest.items[0]?.id], ['late', 'mine']);
+    await assert.rejects(client.views.put('third', late), refusedWith('over-quota', 429));
+    const other = await coordinator.client(['operate'], 'other');
+    assert.deepEqual((await other.views.list()).items, []);
+    assert.equal((await other.views.remove('late')).kind, 'no-change');
+    const reader = await coordinator.client(['submit'], 'default');
+    assert.equal((await reader.views.list()).items.length, 2);
+    await assert.rejects(reader.views.remove('late'), refusedWith('role-missing', 403));
+    await assert.rejects(client.views.put('No Id', late), refusedWith('invalid-input', 400));
+    assert.equal((await client.views.remove('late')).kind, 'done');
+    assert.equal((await client.views.remove('late')).kind, 'no-change');
+  },
+};
+
+export const planCases: readonly Case[] = [templates, schedules, views];

@@ -1,4 +1,4 @@
-// Projects, access keys, and how much of its quotas a project uses.
+// Projects, access keys, saved views, and how much of its quotas a project uses.
 
 import type { CountedQuota } from '../../../features/access/model.ts';
 import type { AccessStore, CountUsage } from '../../../features/access/port.ts';
@@ -6,11 +6,13 @@ import { PROJECT_METADATA } from '../../../lease/session.ts';
 import { dialects, one, type PlainGateway, type Script, type Sql } from '../script.ts';
 import { keysOf } from './keys.ts';
 import { projectsOf } from './projects.ts';
+import { viewsOf } from './views.ts';
 
 export function accessOf(gateway: PlainGateway): AccessStore {
   return {
     ...projectsOf(gateway),
     ...keysOf(gateway),
+    ...viewsOf(gateway),
     usage: (query) => gateway.read(() => usage(query)),
   };
 }
