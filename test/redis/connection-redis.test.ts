@@ -1,17 +1,27 @@
 // How the store connects to Redis: its errors, other kinds of clients, other kinds of servers.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer as createWebServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { createClient, createCluster } from 'redis';
-import { openSession, parseLeaseKey, parseOwner, parseSessionId } from '../../src/index.ts';
+import { ManualClock } from '../../contract/index.ts';
+import {
+  type KernelStore,
+  LeaseNotHeld,
+  openSession,
+  parseLeaseKey,
+  parseOwner,
+  parseSessionId,
+} from '../../src/index.ts';
 import { elect } from '../../src/recipes/index.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { until } from '../processes/stage/until.ts';
 import { fenceOf, freePort, KEY, send, serverFor, storeAt, take, whenBack } from './scene.ts';
 
 const ID = parseSessionId('00000000-0000-4000-8000-000000000001');
+const START_MS = Date.UTC(2030, 0, 1);
 const OPENING = { id: ID, owner: parseOwner('ann'), ttlMs: 60_000, graceMs: 0, metadata: {} };
 
 test('a missing server is "cannot be reached", never "may have been done"', async () => {
@@ -210,22 +220,47 @@ test('an address opens the same store in another thread', async (t) => {
   await again.close();
 });
 
-test('C-2: setting the server’s clock back does not stop the store’s time', async (t) => {
+/** A server whose clock the test sets. */
+async function serverWithClock(t: TestContext): Promise<{
+  readonly store: KernelStore;
+  readonly setTo: (ms: number) => Promise<unknown>;
+}> {
   const { url } = await serverFor(t);
   const clock = '{holdfast}:test-clock';
   const setTo = (ms: number) => send(url, 'SET', clock, String(ms));
-  const start = Date.UTC(2030, 0, 1);
-  await setTo(start);
+  await setTo(START_MS);
   const nowLua = ` return tonumber(redis.call('GET', '${clock}'))`;
-  const store = await storeAt(t, url, { nowLua });
+  return { store: await storeAt(t, url, { nowLua }), setTo };
+}
+
+test('C-2: setting the server’s clock back does not stop the store’s time', async (t) => {
+  const { store, setTo } = await serverWithClock(t);
   await store.sessions.open(OPENING);
   const left = async () => (await store.sessions.inspect(ID))?.remainingMs;
-  await setTo(start - 3_600_000);
+  await setTo(START_MS - 3_600_000);
   assert.equal(await left(), 60_000, 'it stands still at first');
   await store.sessions.heartbeat(OPENING);
-  await setTo(start - 3_600_000 + 20_000);
+  await setTo(START_MS - 3_600_000 + 20_000);
   assert.equal(await left(), 40_000, 'and goes on from there at the pace of the clock');
   await store.sessions.recover({ cause: 'any write' });
-  await setTo(start + 30_000);
+  await setTo(START_MS + 30_000);
   assert.equal(await left(), 30_000, 'and does not leap when the clock is right again');
+});
+
+test('R-3, T-2: after the server’s clock jumped ahead, the replaced holder stops with its next heartbeat', async (t) => {
+  const { store, setTo } = await serverWithClock(t);
+  const clock = new ManualClock();
+  const ttlMs = 15_000;
+  const ann = await openSession({ store, owner: 'ann', ttlMs, clock, timers: clock.timers });
+  const first = await take(ann);
+  await setTo(START_MS + 60_000);
+  await using bob = await openSession({ store, owner: 'bob', ttlMs });
+  const second = await take(bob);
+  first.assertHeld(0);
+  assert.ok(second.fence > first.fence, 'a guard refuses the late writes of the first');
+  const stopped = once(first.signal, 'abort');
+  await clock.advance(ttlMs / 3);
+  await stopped;
+  assert.throws(() => first.assertHeld(0), LeaseNotHeld);
+  second.assertHeld(0);
 });
