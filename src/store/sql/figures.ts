@@ -206,7 +206,7 @@ function* pipelineCounts(query: ReadFigures): Script<readonly PipelineCounts[]> 
   const byStatus = yield* all<CountRow>(BY_STATUS, query);
   const byRoute = yield* all<CountRow>(BY_ROUTE, { ...query, routes, ...limits });
   const ready = yield* all<ReadyRow>(READY, { ...query, routes, ...limits });
-  const statuses = statusesOf({ byStatus, byRoute }, limits);
+  const statuses = statusesOf({ routes: found, byStatus, byRoute }, limits);
   const readyByRoute = Map.groupBy(ready, ({ route }) => route);
   return [...statuses].sort(byName).map(([route, counts]) => ({
     ...parseRoute(route),
@@ -225,43 +225,52 @@ interface RouteLimits {
   readonly each: number;
 }
 
-/** Counts of several routes that share a limit are all capped when their sum reaches it. */
+interface CountRows {
+  readonly routes: readonly { readonly name: string }[];
+  readonly byStatus: readonly CountRow[];
+  readonly byRoute: readonly CountRow[];
+}
+
+const OPEN: readonly number[] = Object.values(STATUS_CODES).filter(
+  (code) => code < STATUS_CODES.completed,
+);
+
+/** Routes share the limit of a status. When their sum reaches it, each may have more. */
 function statusesOf(
-  { byStatus, byRoute }: { byStatus: readonly CountRow[]; byRoute: readonly CountRow[] },
+  { routes, byStatus, byRoute }: CountRows,
   { total, each }: RouteLimits,
 ): ReadonlyMap<string, StatusCounts> {
-  const routes = new Map<string, StatusCounts>();
+  const counts = new Map<string, StatusCounts>();
   const note = (route: string, status: Status, count: Count): void => {
     if (route.startsWith(OWN_PREFIX) || (count.count === 0 && !count.capped)) return;
-    routes.set(route, { ...routes.get(route), [status]: count });
+    counts.set(route, { ...counts.get(route), [status]: count });
   };
   const sumOf = (rows: readonly CountRow[]): number =>
     rows.reduce((sum, { count }) => sum + count, 0);
-  const open = byStatus.filter(({ status }) => status < STATUS_CODES.completed);
-  const isOpenCapped = sumOf(open) >= 2 * ROWS;
-  const cappedCodes = new Set(
-    byStatus
-      .map(({ status }) => status)
-      .filter((code) => sumOf(byStatus.filter(({ status }) => status === code)) >= ROWS)
-      .filter((code) => code >= STATUS_CODES.completed || code === STATUS_CODES.running),
-  );
-  for (const { route, status, count } of byStatus) {
-    const isCut = cappedCodes.has(status) || (isOpenCapped && status < STATUS_CODES.completed);
-    const exact = countUpTo(count);
-    note(route, toStatus(status), { count: exact.count, capped: exact.capped || isCut });
+  const isOpenCut = sumOf(byStatus.filter(({ status }) => OPEN.includes(status))) >= 2 * ROWS;
+  const cut = Object.values(STATUS_CODES)
+    .filter((code) => code >= STATUS_CODES.completed || code === STATUS_CODES.running)
+    .filter((code) => sumOf(byStatus.filter(({ status }) => status === code)) >= ROWS)
+    .concat(isOpenCut ? OPEN : []);
+  for (const { name } of routes) {
+    for (const code of cut) note(name, toStatus(code), { count: 0, capped: true });
   }
-  const isCut = isOpenCapped || cappedCodes.size > 0;
+  for (const { route, status, count } of byStatus) {
+    const exact = countUpTo(count);
+    note(route, toStatus(status), { ...exact, capped: exact.capped || cut.includes(status) });
+  }
   const counted = Map.groupBy(byStatus, ({ route }) => route);
   for (const { route, status, count } of byRoute) {
     if (status !== null) note(route, toStatus(status), countUpTo(count, each - 1));
+    else if (cut.length > 0) note(route, 'completed', { count: 0, capped: true });
     else {
-      const rest = countUpTo(Math.max(0, count - sumOf(counted.get(route) ?? [])));
-      const isUnknown = isCut && count < total;
-      const capped = rest.capped || isUnknown || count >= total;
-      note(route, 'completed', { count: isUnknown ? 0 : rest.count, capped });
+      const isMore = count >= total;
+      const others = sumOf(counted.get(route) ?? []) + (isMore ? 1 : 0);
+      const rest = countUpTo(Math.max(0, count - others));
+      note(route, 'completed', { ...rest, capped: rest.capped || isMore });
     }
   }
-  return routes;
+  return counts;
 }
 
 type ReadyRow = {

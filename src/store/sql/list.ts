@@ -140,7 +140,11 @@ interface Place {
 const OWN_ROW = 'execution as e';
 const ENDED_TO = '(:endedTo::bigint, :endedToId::uuid)';
 const ENDED_FROM = '(:endedFrom::bigint, :endedFromId::uuid)';
-const LAST_ROW = `limit 1 offset ${LIST_ROWS_MAX - 1}`;
+/** The parts of an ordered lead share the rows of a page. PostgreSQL's leads have few parts. */
+const LAST_ROW: Dialects = {
+  sqlite: 'limit 1 offset :share - 1',
+  postgres: `limit 1 offset ${LIST_ROWS_MAX - 1}`,
+};
 
 function joinOf(place: Pick<Place, 'table' | 'id'>): Dialects {
   if (place.table === OWN_ROW) return { sqlite: '', postgres: '' };
@@ -179,7 +183,7 @@ export function inOrder(place: Place): Statements {
    where ${where[kind]}
      and ${range}
    order by ${order.join(', ')}
-   ${LAST_ROW}`;
+   ${LAST_ROW[kind]}`;
     }
     return selected({
       kind,
@@ -232,7 +236,7 @@ interface Range extends Pick<Place, 'table' | 'id' | 'index'> {
  * Selects by an index with another order. Its edge only shows that there are too many rows.
  * `offset` keeps PostgreSQL from using an index with the order of the list instead.
  */
-function inRange({ table, id, index, where }: Range): Statements {
+export function inRange({ table, id, index, where }: Range): Statements {
   const from = `hf.${table} ${index === undefined ? '' : `indexed by ${index}`}`;
   const ids = (kind: keyof Dialects): string => `
   select ${id} as id
@@ -243,7 +247,7 @@ function inRange({ table, id, index, where }: Range): Statements {
     postgres: 'join hf.execution as e on e.id == r.id',
   };
   const text = (kind: keyof Dialects, sort: ListSort, isEdge: boolean): string => {
-    if (isEdge) return `${ids(kind)}\n   ${LAST_ROW}`;
+    if (isEdge) return `${ids(kind)}\n   ${LAST_ROW[kind]}`;
     const fence = kind === 'sqlite' ? '' : 'offset 0';
     return selected({
       ...{ kind, sort, from: `(${ids(kind)} ${fence}) as r ${join[kind]}`, where: 'true' },
@@ -331,7 +335,7 @@ const byEnd = (kind: keyof Dialects, isEdge: boolean): string => {
      .split(', ')
      .map((column) => `${column} desc`)
      .join(', ')}
-   ${isEdge ? LAST_ROW : 'limit :limit + 0'}`;
+   ${isEdge ? LAST_ROW[kind] : 'limit :limit + 0'}`;
 };
 const ENDED = bySort((_, isEdge) => ({
   sqlite: byEnd('sqlite', isEdge),
@@ -421,7 +425,7 @@ export function listsOf({ read }: Gateway, base: BaseLeads): Pick<ExecutionStore
 
 function* count(query: ListExecutions, base: BaseLeads): Script<ListCount> {
   const limit = LIST_ROWS_MAX + 1;
-  const { lead, isAlone, values } = yield* chosen(query, base);
+  const { lead, isAlone, values } = yield* chosen(query, base, true);
   if (isAlone && lead.count !== undefined) {
     const row = yield* one<{ readonly count: number }>(lead.count, { ...values, limit });
     return { count: row?.count ?? 0 };
@@ -434,16 +438,18 @@ function* find(query: ListExecutions, base: BaseLeads): Script<FoundPage> {
   const { sort = 'newest', limit } = query;
   const { lead, edge, isAlone, values } = yield* chosen(query, base);
   const isInOrder = isAlone && sort !== 'ended';
-  const rows: FoundRow[] = [];
+  let page: readonly FoundRow[] = [];
   for (const part of lead.parts) {
+    // A full page ends with its last row, so other parts need not look further.
+    const last = page[limit - 1] ?? edge;
     const within = {
-      ...{ ...values, ...part.values, ...(edge && downTo(sort, edge)), limit },
+      ...{ ...values, ...part.values, ...(last && downTo(sort, last)), limit },
       each: isInOrder ? limit : LIST_ROWS_MAX,
       within: isInOrder ? limit : undefined,
     };
-    rows.push(...(yield* all<FoundRow>(part.statements.found[sort], within)));
+    const rows = yield* all<FoundRow>(part.statements.found[sort], within);
+    page = [...page, ...rows].sort(inSort(sort)).slice(0, limit);
   }
-  const page = rows.sort(inSort(sort)).slice(0, limit);
   const last = page.at(-1);
   const next = page.length < limit || last === undefined ? edge : last;
   return { ids: page.map(({ id }) => id), ...(next && { next: positionOf(sort, next) }) };
@@ -459,8 +465,11 @@ interface Chosen {
   readonly values: object;
 }
 
-function* chosen(query: ListExecutions, base: BaseLeads): Script<Chosen> {
-  const { sort = 'newest', worker } = query;
+/** Each of so many parts may be read for a whole page. */
+const FEW_PARTS = 10;
+
+function* chosen(query: ListExecutions, base: BaseLeads, isCount = false): Script<Chosen> {
+  const { sort = 'newest', worker, limit } = query;
   const sessions = worker === undefined ? undefined : yield* liveSessionsOf(worker);
   const values = { ...valuesOf(query), sessions };
   const given = FILTERS.filter((name) => query[name] !== undefined);
@@ -469,7 +478,11 @@ function* chosen(query: ListExecutions, base: BaseLeads): Script<Chosen> {
   const leads = isByEndOnly ? [] : [...leadsOf(query), ...(yield* base(query))];
   for (const lead of leads) {
     const isAlone = given.every((name) => lead.serves.includes(name));
-    if (isAlone && lead.isOrdered && sort !== 'ended') return { lead, isAlone, values };
+    const { length } = lead.parts;
+    const isShort = length <= FEW_PARTS || length * limit <= LIST_ROWS_MAX;
+    const isPaged = isShort && lead.isOrdered && sort !== 'ended';
+    const isCounted = isCount && lead.count !== undefined;
+    if (isAlone && (isPaged || isCounted)) return { lead, isAlone, values };
     const edge = yield* edgeOf(lead, sort, values);
     if (edge === undefined) return { lead, isAlone, values };
     if (!lead.isOrdered) continue;
@@ -490,10 +503,16 @@ const FILTERS = [
 ];
 
 /** The nearest edge of all parts: up to there, each has been examined. */
-function* edgeOf({ parts }: Lead, sort: ListSort, values: object): Script<FoundRow | undefined> {
+function* edgeOf(
+  { parts, isOrdered }: Lead,
+  sort: ListSort,
+  values: object,
+): Script<FoundRow | undefined> {
   const edges: FoundRow[] = [];
+  const share = isOrdered ? Math.ceil(LIST_ROWS_MAX / parts.length) : LIST_ROWS_MAX;
   for (const part of parts) {
-    const edge = yield* one<FoundRow>(part.statements.edge[sort], { ...values, ...part.values });
+    const within = { ...values, ...part.values, share };
+    const edge = yield* one<FoundRow>(part.statements.edge[sort], within);
     if (edge !== undefined) edges.push(edge);
   }
   return edges.sort(inSort(sort))[0];

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { stamp } from '../../../contract/execution/audit/auditing.ts';
 import { mustOpen, OTHER_CALL } from '../../../contract/execution/awaits/awaiting.ts';
+import { mustActivate } from '../../../contract/execution/releases/releasing.ts';
 import { ended, letter } from '../../../contract/execution/repair/repairing.ts';
 import { ARCHIVED, mustRemove } from '../../../contract/execution/retention/keeping.ts';
 import {
@@ -158,6 +159,39 @@ export const BOUNDED_CASES: readonly BoundedCase[] = [
       );
     },
   },
+  {
+    name: 'X-22: a pipeline with many releases is listed and counted as a whole',
+    async run(store) {
+      const orders = PIPELINE;
+      const near = `${PIPELINE}\u0001` as PipelineName;
+      await mustSubmit(store, { pipeline: near });
+      const ids: ExecutionId[] = [];
+      for (let nth = 0; nth < 120; nth += 1) {
+        if (nth > 0) await mustActivate(store, `v${nth}`);
+        ids.unshift(await mustSubmit(store), await mustSubmit(store));
+        ids.sort().reverse();
+      }
+      const { find, count } = store.executions;
+      for (const [sort, all] of [
+        ['newest', ids],
+        ['oldest', ids.toReversed()],
+      ] as const) {
+        const query = { project: PROJECT, pipeline: orders, sort };
+        const first = await find({ ...query, limit: 100 });
+        assert.deepEqual(first.ids, all.slice(0, 100));
+        const rest = await find({
+          ...query,
+          limit: 1_000,
+          ...(first.next && { after: first.next }),
+        });
+        assert.deepEqual(rest.ids, all.slice(100));
+      }
+      const query = { project: PROJECT, limit: 1 };
+      assert.deepEqual(await count({ ...query, pipeline: orders }), { count: 240 });
+      assert.deepEqual(await count({ ...query, pipeline: near }), { count: 1 });
+      assert.deepEqual(await count({ ...query, pipeline: orders, release: 'v7' }), { count: 2 });
+    },
+  },
 ];
 
 /** Long on PostgreSQL, which runs the same scripts; a test of its own checks their plans. */
@@ -179,6 +213,37 @@ export const SCRIPT_CASES: readonly BoundedCase[] = [
       await expectOldest((page) => archives.list({ ...failed, pipeline: PIPELINE, ...page }));
       await expectOldest((page) => archives.list({ ...failed, tag: 'old', ...page }));
       assert.equal((await archives.list(failed)).items.length, 1, 'an index finds the status');
+    },
+  },
+  {
+    name: 'X-91: a count that a look did not finish is a lower bound, in each of many pipelines',
+    async run(store) {
+      const submit = (pipeline: string, count: number): Promise<unknown> =>
+        Promise.all(
+          Array.from({ length: count }, () =>
+            mustSubmit(store, { pipeline: pipeline as PipelineName }),
+          ),
+        );
+      const first = 300;
+      const ann = await worker(store);
+      await submit(PIPELINE, first);
+      for (const each of await claimAll(store, ann)) await mustFinish(store, heldOf(each, ann));
+      const others = 997;
+      for (let nth = 0; nth < others; nth += 1) await submit(`x${nth}`, 1);
+      await submit(PIPELINE, 10);
+      const shown = async (): Promise<readonly string[]> => {
+        const { pipelines } = await store.executions.figures({ project: PROJECT });
+        return pipelines.filter(({ pipeline }) => !pipeline.startsWith('x')).map(shownIn);
+      };
+      // A thousand pipelines count 200 rows each.
+      assert.deepEqual(await shown(), ['orders: queued 10, completed 190+, ready 10']);
+      await submit('many', 2 * LIST_ROWS_MAX);
+      await submit('late', first);
+      assert.deepEqual(await shown(), [
+        'late: queued 0+, running 0+, waiting 0+, completed 0+, ready 199+',
+        'many: queued 10000+, running 0+, waiting 0+, completed 0+, ready 199+',
+        'orders: queued 10+, running 0+, waiting 0+, completed 0+, ready 10',
+      ]);
     },
   },
   {
@@ -208,6 +273,12 @@ export const SCRIPT_CASES: readonly BoundedCase[] = [
     },
   },
 ];
+
+function shownIn({ pipeline, statuses, ready }: PipelineCounts): string {
+  const all = Object.entries({ ...statuses, ready });
+  const shown = all.map(([name, { count, capped }]) => `${name} ${count}${capped ? '+' : ''}`);
+  return `${pipeline}: ${shown.join(', ')}`;
+}
 
 function readyIn({ pipeline, ready }: PipelineCounts): string {
   return `${pipeline}${ready.capped ? ' more than' : ''} ${ready.count}`;

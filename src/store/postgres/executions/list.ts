@@ -1,7 +1,6 @@
 // The index of lists by pipeline and status on PostgreSQL. A loose scan finds pipelines, then the
 // first rows of each status. Running executions have their own index.
 
-import { OWN_PREFIX } from '../../../execution/names.ts';
 import {
   LIST_ROWS_MAX,
   type ListExecutions,
@@ -30,7 +29,7 @@ const STREAMS = `
       from route r
      cross join unnest(coalesce(:statuses::smallint[], '{${Object.values(STATUS_CODES).join(',')}}')) as s(status)
      where r.name is not null
-       and (:pipeline::text is not null or not starts_with(r.name, '${OWN_PREFIX}'))
+       and ${isListed('r.name')}
        and ${isInRelease('r.name')}
   )`;
 

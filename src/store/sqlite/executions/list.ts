@@ -4,7 +4,7 @@ import type { Status } from '../../../execution/execution.ts';
 import { routeOf } from '../../../execution/route.ts';
 import type { ListExecutions } from '../../contract/execution-store.ts';
 import { STATUS_CODES } from '../../execution-rows.ts';
-import { inOrder, type Lead, type Statements } from '../../sql/list.ts';
+import { inOrder, inRange, isListed, type Lead, type Statements } from '../../sql/list.ts';
 import { all, dialects, type Script } from '../../sql/script.ts';
 
 function placed(index: string, lead: Readonly<Record<string, string>>, where = 'true'): Statements {
@@ -36,8 +36,26 @@ const STATUS_INDEXES: Readonly<Partial<Record<Status, Statements>>> = {
   compensated: OF_STATUS,
 };
 
+/** A pipeline with more releases is not read release by release. */
+const RELEASES_MAX = 100;
+
 const RELEASES = dialects({
-  sqlite: 'select name from release where project = :project and pipeline = :pipeline',
+  sqlite: `select name from release where project = :project and pipeline = :pipeline limit ${RELEASES_MAX + 1}`,
+  postgres: '',
+});
+
+// Routes with a release sort before the pipeline's name with a space. Names with control characters
+// may too, so a check follows.
+const IN_PIPELINE =
+  "e.project = :project and e.pipeline >= :pipeline and e.pipeline < :pipeline || ' '";
+const ALL_RELEASES = inRange({
+  ...{ table: 'execution as e', id: 'e.id', index: 'execution_pipeline' },
+  where: { sqlite: IN_PIPELINE, postgres: '' },
+});
+const COUNT = dialects({
+  sqlite: `
+  select count(*) as count
+    from (select 1 from execution as e indexed by execution_pipeline where ${IN_PIPELINE} and ${isListed('e.pipeline')} limit :limit)`,
   postgres: '',
 });
 
@@ -61,12 +79,23 @@ function statusLead(status: readonly Status[]): readonly Lead[] {
 }
 
 /** One part for the pipeline without a release, and one for each release. */
-function* pipelineLead({ project, pipeline, release }: ListExecutions): Script<Lead> {
+function* pipelineLead(query: ListExecutions): Script<Lead> {
+  const { project, pipeline, release } = query;
   const known = yield* all<{ readonly name: string }>(RELEASES, { project, pipeline });
+  const isOfAll = release === undefined && query.downTo === undefined && query.before === undefined;
+  const count = isOfAll && query.after === undefined ? { count: COUNT } : {};
+  if (release === undefined && known.length > RELEASES_MAX) {
+    return {
+      serves: ['pipeline'],
+      isOrdered: false,
+      parts: [{ statements: ALL_RELEASES }],
+      ...count,
+    };
+  }
   const names = release === undefined ? [undefined, ...known.map(({ name }) => name)] : [release];
   const parts = names.map((name) => ({
     statements: OF_ROUTE,
     values: { route: routeOf({ pipeline, release: name } as Parameters<typeof routeOf>[0]) },
   }));
-  return { serves: ['pipeline', 'release'], isOrdered: true, parts };
+  return { serves: ['pipeline', 'release'], isOrdered: true, parts, ...count };
 }
