@@ -16,7 +16,7 @@ export interface Family {
 export const FAMILIES: readonly Family[] = [
   { name: 'mutants', files: ['test/mutation/*.test.ts', 'test/etcd/mutation-etcd.test.ts'] },
   { name: 'crash points', files: ['test/crash/*.test.ts', 'test/archive/kill.test.ts'] },
-  { name: 'random programs', files: ['test/model/*.test.ts'] },
+  { name: 'random programs', files: ['test/model/*.test.ts'], take: 3 },
   { name: 'simulated seeds', files: ['test/simulate/*.test.ts'] },
   { name: 'behaviours over REST', files: ['test/server/behaviours-*.test.ts'] },
   {
@@ -29,7 +29,7 @@ export const FAMILIES: readonly Family[] = [
     files: ['test/transport/{kinds-postgres,python-contract}.test.ts'],
   },
   { name: 'console pages', files: ['test/console/browser-*.test.ts'] },
-  { name: 'commands as processes', files: ['test/cli/*.test.ts'] },
+  { name: 'commands as processes', files: ['test/cli/*.test.ts'], take: 10 },
   { name: 'orders around a park', files: ['test/engine/suspend{,-*}.test.ts'] },
   {
     name: 'states and arguments',
@@ -54,4 +54,19 @@ export const FAMILIES: readonly Family[] = [
   { name: 'services of the tests', files: ['test/services/*.test.ts'], take: 2 },
   { name: 'conformance cases', files: ['test/conform/*.test.ts'] },
   { name: 'five minutes', files: ['test/console/five-minutes-*.test.ts'], take: 1 },
+  {
+    name: 'transports',
+    files: ['test/transport/{grpc,in-process,rest,sqs,stream}.test.ts'],
+    take: 3,
+  },
+  {
+    name: 'long times and many rows',
+    files: ['test/engine/{schedules,time-travel,await-time-travel,bounded-reads-*}.test.ts'],
+    take: 2,
+  },
+  {
+    name: 'projects beside each other',
+    files: ['test/server/{hostile*,fair-*,quotas,large-batches}.test.ts'],
+    take: 5,
+  },
 ];

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { projectFiles } from '../../src/cli/init.ts';
 import { TEMPLATES, type TemplateName } from '../../src/cli/init-templates.ts';
 import { runCommand } from '../services/run-command.ts';
+import { sample } from '../services/tier.ts';
 import { holdfast, inFolder, inherited, Spawned, startHoldfast } from './spawned.ts';
 
 const PROJECT = { name: 'shop', holdfast: '*', versions: {} };
@@ -37,7 +38,8 @@ test('the worker prints why its key is refused, without a stack, and exits with 
   });
 });
 
-for (const template of Object.keys(TEMPLATES) as readonly TemplateName[]) {
+const templates = sample('templates', Object.keys(TEMPLATES) as readonly TemplateName[], 1);
+for (const template of templates) {
   test(`the project of template ${template} type-checks, and its test passes`, async () => {
     // Below the checkout, so that packages resolve as in a project that installed them.
     const folder = await mkdtemp(join(ROOT, '.cache/init-'));

@@ -8,17 +8,16 @@ import { registerBrowser } from './browser/register.ts';
 import { START_CASES } from './browser/start-operations.ts';
 import { WATERFALL_CASES } from './browser/waterfall-operations.ts';
 
-const operations = sample('operations in the console', OPERATION_CASES, 6);
-registerBrowser(
-  'sqlite',
+const others = sample(
+  'console cases',
   [
-    ...PAGE_CASES,
     ...WATERFALL_CASES,
     ...AUDIT_CASES,
     ...INBOX_CASES,
     ...START_CASES,
     ...INCIDENT_CASES,
-    ...operations,
+    ...OPERATION_CASES,
   ],
-  async () => undefined,
+  20,
 );
+registerBrowser('sqlite', [...PAGE_CASES, ...others], async () => undefined);
