@@ -229,9 +229,13 @@ export class Executions {
     return callOperation(this.#client, 'POST /v1/executions/:id/signals', { ...sent, id });
   }
 
-  /** Starts a new execution that continues where a failed one stopped, and returns its `id`. */
+  /**
+   * Starts a new execution that continues where a failed one stopped, and returns its `id`. `input`
+   * replaces the input; results of earlier steps stay.
+   */
   redrive(id: string, body: RedriveBody = {}): Promise<{ readonly id: string }> {
-    return callOperation(this.#client, 'POST /v1/executions/:id/redrive', { ...body, id });
+    const sent = withTags('The input of the re-drive', body, 'input');
+    return callOperation(this.#client, 'POST /v1/executions/:id/redrive', { ...sent, id });
   }
 
   /** Skips the compensation of `step`, which keeps failing. `reason` is required. */

@@ -179,6 +179,12 @@ test('answer and redrive send the typed arguments', async () => {
   assert.equal(redriven.requests[0]?.url, '/v1/executions/e1/redrive');
   assert.deepEqual(JSON.parse(redriven.requests[0]?.body ?? ''), { from: 'charge', reason: 'why' });
   assert.match(redriven.out, /^e2 submitted; it repeats e1 from step charge$/m);
+  const edited = await ask(['redrive', 'e1', '--input', '{"amount":5}'], { id: 'e2' });
+  assert.deepEqual(JSON.parse(edited.requests[0]?.body ?? ''), { input: { amount: 5 } });
+  assert.match(
+    edited.out,
+    /^e2 submitted; it continues at the failed step of e1, with the given input$/m,
+  );
   const mode = await ask(['redrive', 'e1', '--mode', 'sideways']);
   assert.equal(mode.code, 2);
   assert.deepEqual(mode.requests, []);

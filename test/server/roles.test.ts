@@ -9,6 +9,7 @@ import type { Role } from '../../src/features/access/model.ts';
 import { pipeline } from '../../src/index.ts';
 import type { Tag } from '../../src/protocol/messages/operation.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
+import { systemRandom } from '../../src/support/random.ts';
 import { refusedWith, TestCoordinator, until } from './coordinator.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -72,6 +73,19 @@ async function startsChildren(): Promise<void> {
     worker.executions.submit({ pipeline: 'other' }),
     refusedWith('role-missing'),
   );
+}
+
+async function editsNeedBoth(): Promise<void> {
+  await using coordinator = await TestCoordinator.onMemory();
+  const id = systemRandom.uuid();
+  for (const roles of [['operate'], ['submit']] as const) {
+    const { executions } = await coordinator.client(roles, 'default');
+    const edit = executions.redrive(id, { input: 1 });
+    await assert.rejects(edit, refusedWith('role-missing', 403));
+  }
+  const both = await coordinator.client(['operate', 'submit'], 'default');
+  const edit = both.executions.redrive(id, { input: 1 });
+  await assert.rejects(edit, refusedWith('execution-unknown', 404));
 }
 
 async function schedulesNeedBoth(): Promise<void> {
@@ -193,6 +207,7 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
   'You create projects with a key with `admin` for all projects': onlyOfAll,
   'To change releases, keys, projects or leases, you need `admin`': () =>
     mayAll('admin', [...KEYS, ...RELEASES, 'drainLease', 'revokeLease']),
+  'You need the roles `submit` and `operate`.': editsNeedBoth,
   'You need the URL and a key with `submit`.': () => mayAll('submit', ['submitExecution']),
   'You need a key with `admin`.': () => mayAll('admin', RELEASES),
   'You need `admin` to start the job, and `operate` to follow it.': () => {

@@ -42,6 +42,9 @@ export interface Body {
   /** Other calls that were under way. */
   readonly with?: readonly string[];
   readonly reason?: string;
+  readonly by?: string;
+  /** Of a re-drive whose input differs from that of the old execution. */
+  readonly inputEdited?: boolean;
 }
 
 export const ENDS: ReadonlySet<string> = new Set([
@@ -98,7 +101,10 @@ const PREVIEW_MAX = 160;
 
 /** One line about the event: its error, its log line, or the start of its value. */
 export function detailOf(event: Event): string {
-  const { log, owner, attempt, failure, out, ids, retryInMs, reason, status } = bodyOf(event);
+  const { log, owner, attempt, failure, out, ids, retryInMs, reason, status, by } = bodyOf(event);
+  if (bodyOf(event).inputEdited === true) {
+    return `Input edited by ${by ?? 'anonymous'}${reason ? `: ${reason}` : ''}`;
+  }
   if (event.kind === 'claimed') return owner === undefined ? '' : `by ${owner}`;
   if (failure?.message !== undefined) {
     const again = retryInMs === undefined ? '' : `, retry in ${Math.round(retryInMs)} ms`;

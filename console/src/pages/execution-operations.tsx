@@ -9,10 +9,11 @@ import { ENDED } from '../model/statuses.ts';
 import { Dialog, OperationButton, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink } from '../parts/marks.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
+import { showToast } from '../parts/toast.tsx';
 import { useValueFields } from '../parts/value-fields.tsx';
 import { go } from '../router.tsx';
 import { RepinButton } from './execution-repin.tsx';
-import { StartButton } from './start-dialog.tsx';
+import { StartButton, useInputSchema } from './start-dialog.tsx';
 
 export function ExecutionOperations({
   execution,
@@ -103,31 +104,27 @@ function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): 
   const { id, status } = execution;
   const redrivenBy = useDeadLetter(id, status).data?.redrivenBy;
   const isUndoing = status === 'quarantined';
-  const mode = isUndoing ? ({ mode: 'compensate' } as const) : {};
+  const verb = isUndoing ? 'Retry compensation' : 'Re-drive execution';
   return (
-    <OperationButton
+    <RedriveOpener
       label={`${isUndoing ? 'Retry compensation' : 'Re-drive'}${redrivenBy === undefined ? '' : ' again'}…`}
       className={redrivenBy === undefined ? 'primary' : ''}
-      ask={{
-        title: isUndoing ? 'Retry compensation' : 'Re-drive execution',
-        sentence: (
-          <>
-            {redrivenBy === undefined ? null : (
-              <>
-                Already re-driven as <ExecutionLink id={redrivenBy} />. Work done there will be
-                repeated.{' '}
-              </>
-            )}
-            {isUndoing
-              ? 'Starts a new execution that finishes the compensation.'
-              : 'Starts a new execution that reuses recorded results and resumes at the failed step.'}
-          </>
-        ),
-        verb: isUndoing ? 'Retry compensation' : 'Re-drive execution',
-        operation: (reason) =>
-          requestTo('POST /v1/executions/:id/redrive', { id, ...mode, ...reasoned(reason) }),
-        after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
-      }}
+      execution={execution}
+      verb={verb}
+      {...(isUndoing ? { mode: 'compensate' } : {})}
+      sentence={
+        <>
+          {redrivenBy === undefined ? null : (
+            <>
+              Already re-driven as <ExecutionLink id={redrivenBy} />. Work done there will be
+              repeated.{' '}
+            </>
+          )}
+          {isUndoing
+            ? 'Starts a new execution that finishes the compensation.'
+            : 'Starts a new execution that reuses recorded results and resumes at the failed step.'}
+        </>
+      }
     />
   );
 }
@@ -144,21 +141,112 @@ interface RedriveFromProps {
 
 export function RedriveFromButton({ execution, call, step }: RedriveFromProps): ReactNode {
   const { operate } = useMay();
-  const { id, status } = execution;
-  if (!operate || !REPEATABLE.has(status)) return null;
+  if (!operate || !REPEATABLE.has(execution.status)) return null;
   return (
-    <OperationButton
+    <RedriveOpener
       label="Re-drive from here…"
-      ask={{
-        title: `Re-drive from ${step}`,
-        sentence: `Starts a new execution with the same input. It reuses the recorded results before ${step}, and runs ${step} and everything after it again.`,
-        verb: `Re-drive from ${step}`,
-        done: 'Re-drive started',
-        operation: (reason) =>
-          requestTo('POST /v1/executions/:id/redrive', { id, from: call, ...reasoned(reason) }),
-        after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
-      }}
+      className=""
+      execution={execution}
+      from={call}
+      verb={`Re-drive from ${step}`}
+      sentence={`Starts a new execution. It reuses the recorded results before ${step}, and runs ${step} and everything after it again.`}
     />
+  );
+}
+
+interface RedriveProps {
+  readonly execution: ExecutionInFull;
+  /** Title and button of the dialog. */
+  readonly verb: string;
+  readonly sentence: ReactNode;
+  readonly from?: string;
+  readonly mode?: 'compensate';
+}
+
+function RedriveOpener({
+  label,
+  className,
+  ...redrive
+}: RedriveProps & { readonly label: string; readonly className: string }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className={className} onClick={() => setOpen(true)}>
+        {label}
+      </button>
+      {isOpen ? <RedriveDialog {...redrive} onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+function RedriveDialog(props: RedriveProps & { readonly onClose: () => void }): ReactNode {
+  const { execution, verb, sentence, from, mode, onClose } = props;
+  const { id, pipeline, input, sealed } = execution;
+  const operation = useOperation<{ readonly id: string }>();
+  const { submit } = useMay();
+  const [reason, setReason] = useState('');
+  const [isEdited, setEdited] = useState(false);
+  const value = useValueFields({
+    ...{ label: 'Input', initial: input, rows: 8, hasJson: true },
+    schema: useInputSchema(pipeline, isEdited),
+  });
+  const reasonId = useId();
+  const mayEdit = submit && mode === undefined && sealed !== true;
+  const redrive = (edit: { readonly input?: unknown }): void => {
+    const body = { id, ...reasoned(reason), ...(from && { from }), ...(mode && { mode }), ...edit };
+    operation.mutate(requestTo('POST /v1/executions/:id/redrive', body), {
+      onSuccess: (made) => {
+        onClose();
+        showToast({ text: 'Re-drive started' });
+        go(`/executions/${made.id}`);
+      },
+    });
+  };
+  return (
+    <Dialog title={verb} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isEdited) value.send((typed) => redrive(typed === undefined ? {} : { input: typed }));
+          else redrive({});
+        }}
+      >
+        <p>{sentence}</p>
+        {mayEdit ? (
+          <label className={isEdited ? 'chip chip-on' : 'chip'}>
+            <input type="checkbox" checked={isEdited} onChange={() => setEdited(!isEdited)} />
+            Edit input
+          </label>
+        ) : null}
+        {isEdited ? (
+          <>
+            <p className="about">
+              Recorded results stay as they are, although they were made with the old input. Steps
+              that run again send the same idempotency keys.
+            </p>
+            {value.fields}
+          </>
+        ) : null}
+        <label htmlFor={reasonId}>
+          Reason <span className="about">(recorded in the audit log)</span>
+        </label>
+        <input
+          id={reasonId}
+          value={reason}
+          maxLength={1_024}
+          onChange={(event) => setReason(event.target.value)}
+        />
+        <ProblemNote error={value.problem ?? operation.error} />
+        <div className="dialog-actions">
+          <button type="button" className="quiet" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="primary" disabled={operation.isPending}>
+            {verb}
+          </button>
+        </div>
+      </form>
+    </Dialog>
   );
 }
 

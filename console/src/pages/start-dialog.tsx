@@ -107,7 +107,7 @@ function StartDialog(props: StartDialogProps): ReactNode {
 }
 
 /** The schema of the active release, which most new executions are pinned to. */
-function useInputSchema(pipeline: string, isKnown: boolean): unknown {
+export function useInputSchema(pipeline: string, isKnown: boolean): unknown {
   const { data } = useRead(requestTo('GET /v1/pipelines/:pipeline/releases', { pipeline }), {
     isEnabled: isKnown && pipeline !== '',
   });

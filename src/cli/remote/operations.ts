@@ -1,8 +1,8 @@
 // `holdfast cancel`, `pause`, `resume`, `signal` and `redrive`: operations on an execution.
 
-import { callOperation } from '../../client/calls.ts';
 import type { ExecutionMessage } from '../../protocol/messages/execution.ts';
 import { formatInstant, systemClock, toInstant } from '../../support/clock.ts';
+import { present } from '../../support/options.ts';
 import {
   type CommandSpec,
   type ExitCode,
@@ -114,13 +114,17 @@ const MODES = ['forward', 'compensate'] as const;
 
 export const redriveCommand: CommandSpec = {
   usage:
-    'holdfast redrive <id> [--from <step>] [--mode forward|compensate] [--release v2] [--reason "…"]',
+    'holdfast redrive <id> [--from <step>] [--mode forward|compensate] [--release v2] [--input <json>|@file|-] [--reason "…"]',
   flags: {
     from: { value: 'step', help: 'First step to run again (default the failed one)' },
     mode: { value: 'forward|compensate', help: 'Continue the work, or undo it (default forward)' },
     release: {
       value: 'name',
       help: 'Release to pin the new execution to (default the rollout decides)',
+    },
+    input: {
+      value: 'json|@file|-',
+      help: 'Input in place of the old one; results of earlier steps stay (default the old input)',
     },
     reason: { value: 'text', help: 'Reason, kept in the history (default none)' },
     ...CONNECTION_FLAGS,
@@ -135,15 +139,17 @@ async function redrive(typed: Typed): Promise<ExitCode> {
   if (mode !== typedMode)
     throw new UsageProblem(`--mode must be ${MODES.join(' or ')}; got "${typedMode}".`);
   const client = await clientFor(typed);
-  const made = await callOperation(client, 'POST /v1/executions/:id/redrive', {
-    id,
-    from: typed.text('from'),
-    mode,
-    release: typed.text('release'),
-    reason: typed.text('reason'),
+  const made = await client.executions.redrive(id, {
+    ...present({
+      ...{ mode, from: typed.text('from'), release: typed.text('release') },
+      ...{ input: await typedValue(typed.text('input')), reason: typed.text('reason') },
+    }),
   });
   if (typed.isSet('json')) printLine(made);
-  else print(`${made.id} submitted; ${aimOf(typed, id)}`);
+  else {
+    const edit = typed.text('input') === undefined ? '' : ', with the given input';
+    print(`${made.id} submitted; ${aimOf(typed, id)}${edit}`);
+  }
   return 0;
 }
 

@@ -10,6 +10,7 @@ import { projectOf, type SubmitOptions } from '../../engine/submission.ts';
 import { type ExecutionId, type ProjectName, parseExecutionId } from '../../execution/names.ts';
 import { parseReleaseName } from '../../execution/route.ts';
 import type { CommandResult } from '../../store/contract/execution-store.ts';
+import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
   integerOption,
@@ -50,6 +51,11 @@ export interface RedriveOptions extends OperationOptions {
   readonly from?: string;
   /** The release that the new execution is pinned to. Default: the rollout decides. */
   readonly release?: string;
+  /**
+   * The input of the new execution. Results of calls before its start stay as they are. Default: the
+   * input of the old one.
+   */
+  readonly input?: unknown;
 }
 
 /** Options of `repair.reconcile`. */
@@ -125,22 +131,30 @@ export class Repair {
    * not allow it.
    */
   async redrive(id: string, options: RedriveOptions = {}): Promise<{ readonly id: ExecutionId }> {
-    const names = ['mode', 'from', 'release', 'project', 'actor', 'reason'] as const;
-    const { mode: givenMode, from, release, ...operation } = readOptions('redrive', options, names);
+    const names = ['mode', 'from', 'release', 'input', 'project', 'actor', 'reason'] as const;
+    const given = readOptions('redrive', options, names);
+    const { mode: givenMode, from, release, input, ...operation } = given;
     const command = commandOf('redrive', id, operation);
     const mode = modeOf(givenMode);
     const start = {
       ...(from === undefined ? {} : { from: boundedText('from', from, 512) }),
       ...(release === undefined ? {} : { release: parseReleaseName(release) }),
     };
-    const result = await redriveEnded(this.#config, {
+    if (input !== undefined && mode === 'compensate') {
+      throw new InvalidInput(
+        'redrive: the input cannot be edited with mode "compensate", which undoes recorded results. Nothing was written. Leave out the input.',
+      );
+    }
+    const edit = input === undefined ? {} : { inputEdited: true };
+    const request = {
       id: command.id,
       project: command.project,
       mode,
-      operation: redriveBody(command.id, command.body),
+      operation: redriveBody(command.id, command.body, edit),
       ...start,
-      audit: stampOf(this.#config, 'redrive', { ...operation, about: { mode, ...start } }),
-    });
+      audit: stampOf(this.#config, 'redrive', { ...operation, about: { mode, ...start, ...edit } }),
+    };
+    const result = await redriveEnded(this.#config, request, input);
     if (result.kind === 'refused') throw new OperationRefused(result);
     return { id: result.id };
   }

@@ -9,10 +9,12 @@ import type { ExecutionFilter, OperationOptions } from '../../engine/holdfast.ts
 import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
 import { listQueryOf } from '../../engine/requests.ts';
 import { projectOf } from '../../engine/submission.ts';
+import { inputOf } from '../../engine/values/place.ts';
 import type { ExecutionRecord, Status } from '../../execution/execution.ts';
 import type { HistoryEvent } from '../../execution/history.ts';
 import {
   type ExecutionId,
+  OWN_PREFIX,
   type Payload,
   type ProjectName,
   parsePipelineName,
@@ -342,13 +344,37 @@ interface Ended {
   readonly history: readonly HistoryEvent[] | 'too-large';
 }
 
+/** With an `input`, the new execution gets that one in place of the old execution's. */
 export async function redriveEnded(
   config: EngineConfig,
   request: RedriveRequest,
+  input: unknown,
 ): Promise<RedriveResult> {
-  const old = await config.store.executions.read(request.id);
+  const { executions } = config.store;
+  const old = await executions.read(request.id);
   const ended = old && { old, history: await fullHistory(config, old.id) };
-  return config.store.executions.redrive(redriveOf(config, request, ended));
+  const redrive = redriveOf(config, request, ended);
+  if (old === undefined || input === undefined) return executions.redrive(redrive);
+  return executions.redrive({ ...redrive, submit: await edited(config, redrive.submit, input) });
+}
+
+/**
+ * The template stays with the old execution: it does not describe the edited input. The lineage owns
+ * the input as it owns the reused results (Y-26).
+ */
+async function edited(
+  config: EngineConfig,
+  { template: _, ...submit }: Redrive['submit'],
+  input: unknown,
+): Promise<Redrive['submit']> {
+  const { project, pipeline: name, lineage, redriveOf: of } = submit;
+  if (name.startsWith(OWN_PREFIX) && of !== undefined) {
+    const why = `Its pipeline "${name}" belongs to the engine, so its input cannot be edited. Leave out the input.`;
+    throw new RedriveImpossible(of, why);
+  }
+  const payloads = config.payloads.of(project);
+  const payload = await payloads.encode(`The input of "${name}"`, input, inputOf(lineage));
+  return { ...submit, input: payload };
 }
 
 /** Builds the request to the store; throws if a re-drive is impossible. */
@@ -454,8 +480,11 @@ async function fullHistory(config: EngineConfig, id: ExecutionId): Promise<Ended
 }
 
 /** The body of a re-drive's `submitted` event. */
-export function redriveBody(of: ExecutionId, operation: Payload): Payload {
-  return JSON.stringify({ redriveOf: of, ...(JSON.parse(operation) as object) }) as Payload;
+export function redriveBody(of: ExecutionId, operation: Payload, more: object = {}): Payload {
+  return JSON.stringify({
+    ...{ redriveOf: of, ...(JSON.parse(operation) as object) },
+    ...more,
+  }) as Payload;
 }
 
 // Checks a filter of dead letters and turns it into a query.

@@ -22,7 +22,9 @@ import {
   reason,
   releaseName,
   status,
+  tagged,
   uuid,
+  value,
 } from '../../protocol/messages/words.ts';
 
 const step = Type.String({
@@ -113,6 +115,14 @@ const redriveBody = closed(
         'v2',
       ),
     ),
+    input: Type.Optional(
+      documented(
+        value,
+        'Input of the new execution: any JSON value. Needs role `submit` too. Results of calls before its start stay. Default: the input of the old one.',
+        { amount: 4200 },
+      ),
+    ),
+    tagged,
     reason: Type.Optional(reason),
   },
   { title: 'RedriveBody', examples: [{ from: 'charge', reason: 'The bank is up again.' }] },
@@ -333,10 +343,11 @@ export const repairOperations = {
     tag: 'Repair',
     summary: 'Re-drive an ended execution',
     description:
-      'Submits a new execution that reuses the finished steps and continues with the failed one. Writes an audit record. An execution has at most one open re-drive, so a repetition is refused with `redrive-open`.',
+      'Submits a new execution that reuses the finished steps and continues with the failed one, with the same input or an edited one. Writes an audit record. An execution has at most one open re-drive, so a repetition is refused with `redrive-open`.',
     allows: ['operate'],
     params: idParams,
     body: redriveBody,
+    takesValues: true,
     responses: {
       202: { what: 'The new execution is stored.', schema: made },
       404: {

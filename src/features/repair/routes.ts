@@ -11,6 +11,7 @@ import {
   type Coordinator,
   type Handler,
   operationFor,
+  ProblemReply,
   type Reply,
   type Route,
   type RouteCall,
@@ -54,6 +55,12 @@ export const repairRoutes: readonly Route[] = routesOf(repairOperations, {
 
   async redriveExecution({ holdfast }, { params, body, caller }) {
     const operation = operationFor(caller);
+    if (body.input !== undefined && !caller.roles.has('submit')) {
+      throw new ProblemReply(
+        'role-missing',
+        'An edited input needs a key with the roles operate and submit. Nothing was done. Leave out the input, or use another key.',
+      );
+    }
     const { id } = await holdfast.repair.redrive(params.id, { ...body, ...operation });
     return { status: 202, body: { id }, headers: { location: `/v1/executions/${id}` } };
   },

@@ -64,6 +64,40 @@ const fromStep: BrowserCase = {
   },
 };
 
+const editedInput: BrowserCase = {
+  name: 'a step is re-driven with an edited input, in a form of its schema, and the history says so',
+  async run(scene) {
+    const { driver } = scene;
+    const { page } = driver;
+    const client = await clientOf(scene);
+    const { id } = await client.executions.submit({ pipeline: 'parcel', input: { to: 'east' } });
+    await client.executions.signal(id, 'go');
+    assert.equal((await client.executions.result(id)).output, 'east');
+    await driver.open(`/executions/${id}`, 'parcel');
+    await page.locator('.line', { hasText: 'send' }).click();
+    await driver.button('Re-drive from here…').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Edit input').check();
+    const to = dialog.getByRole('group', { name: 'Input' }).getByLabel('to');
+    assert.equal(await to.inputValue(), 'east');
+    await to.fill('west');
+    await dialog.getByLabel(/^Reason/).fill('moved away');
+    await driver.checkAccess('a re-drive with an edited input');
+    await driver.shoot('redrive-edited');
+    await driver.button('Re-drive from send').click();
+    await page.waitForURL((url) => idIn(url.href) !== id);
+    await page.getByText(/Completed at/).waitFor();
+    await page.getByText(/^Input edited by .*: moved away$/).waitFor();
+    const again = idIn(page.url());
+    assert.equal((await client.executions.result(again)).output, 'west');
+    const { items } = await client.records.audit({ target: 'execution', targetId: id });
+    assert.deepEqual(
+      items.map(({ action, after }) => [action, after?.['inputEdited']]),
+      [['redrive', true]],
+    );
+  },
+};
+
 const schedule: BrowserCase = {
   name: 'a schedule shows its next and last runs, and runs now',
   async run(scene) {
@@ -145,4 +179,4 @@ const views: BrowserCase = {
   },
 };
 
-export const START_CASES: readonly BrowserCase[] = [views, form, fromStep, schedule];
+export const START_CASES: readonly BrowserCase[] = [views, form, fromStep, editedInput, schedule];

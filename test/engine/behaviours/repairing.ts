@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { StepError } from '../../../src/engine/failures.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import type { Behaviour } from '../stage.ts';
 
@@ -119,6 +120,109 @@ export const REPAIRING: readonly Behaviour[] = [
       });
       const old = await holdfast.read(handle.id);
       assert.equal(old?.status, 'failed');
+    },
+  },
+  {
+    name: 'Y-26: a re-drive with an edited input keeps the results before its start, and records the edit',
+    async run(stage) {
+      const log: string[] = [];
+      let isBroken = true;
+      const failing = pipeline<{ readonly a: number; readonly at: Date }, string>({
+        name: 'editable',
+        async run(ctx, { a, at }) {
+          const first = await ctx.step('first', ({ idempotencyKey }) => {
+            log.push(idempotencyKey);
+            return `first ${a}`;
+          });
+          return ctx.step('second', ({ idempotencyKey }) => {
+            log.push(idempotencyKey);
+            if (isBroken) throw new StepError('down', { category: 'permanent' });
+            return `${first}, second ${a} ${at.getUTCFullYear()}`;
+          });
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [failing]);
+      await holdfast.templates.put({
+        id: 'ones',
+        version: 1,
+        pipeline: failing,
+        defaults: { a: 1 },
+      });
+      const handle = await holdfast.submit({ template: 'ones' }, { at: new Date(0) });
+      await assert.rejects(holdfast.result(handle.id), { status: 'failed' });
+      isBroken = false;
+      const edited = { a: 2, at: new Date('2026-01-01') };
+      const who = { actor: 'olga', reason: 'wrong amount' };
+      const kept = await holdfast.repair.redrive(handle.id, { input: edited, ...who });
+      assert.equal(await holdfast.result(kept.id), 'first 1, second 2 2026');
+      assert.deepEqual(log.splice(0), [
+        `${handle.id}/0/step:first#1`,
+        ...[`${handle.id}/0/step:second#1`, `${handle.id}/0/step:second#1`],
+      ]);
+      const all = await holdfast.repair.redrive(kept.id, { from: 'first', input: edited });
+      assert.equal(await holdfast.result(all.id), 'first 2, second 2 2026');
+      const same = await holdfast.repair.redrive(all.id, { from: 'second' });
+      assert.equal(await holdfast.result(same.id), 'first 2, second 2 2026');
+      const [submitted] = await holdfast.history(kept.id, { limit: 1 });
+      assert.deepEqual(JSON.parse(submitted?.body ?? ''), {
+        ...{ redriveOf: handle.id, by: 'olga', reason: 'wrong amount', inputEdited: true },
+      });
+      const [unedited] = await holdfast.history(same.id, { limit: 1 });
+      assert.equal(JSON.parse(unedited?.body ?? '').inputEdited, undefined);
+      const target = { kind: 'execution', id: handle.id } as const;
+      const [record] = (await holdfast.audit.list({ target })).items;
+      assert.deepEqual([record?.actor, record?.after?.['inputEdited']], ['olga', true]);
+      const templates = [handle.id, kept.id].map(async (id) => (await holdfast.read(id))?.template);
+      assert.deepEqual(await Promise.all(templates), [{ id: 'ones', version: 1 }, undefined]);
+    },
+  },
+  {
+    name: 'Y-26: an input that leads to other calls before the start blocks the execution and does none of them',
+    async run(stage) {
+      const log: string[] = [];
+      const branching = pipeline<string, string>({
+        name: 'branching',
+        async run(ctx, way) {
+          await ctx.step(way, () => void log.push(way));
+          return ctx.step('end', () => {
+            log.push('end');
+            if (log.length === 2) throw new StepError('down', { category: 'permanent' });
+            return way;
+          });
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [branching]);
+      const handle = await holdfast.submit(branching, 'left');
+      await assert.rejects(handle.result(), { status: 'failed' });
+      const turned = await holdfast.repair.redrive(handle.id, { input: 'right' });
+      await stage.until(holdfast, turned.id, ({ holds }) => holds.includes('blocked'));
+      assert.deepEqual(log, ['left', 'end']);
+      await holdfast.cancel(turned.id);
+      const again = await holdfast.repair.redrive(handle.id, { input: 'right', from: 'left' });
+      assert.equal(await holdfast.result(again.id), 'right');
+      assert.deepEqual(log, ['left', 'end', 'right', 'end']);
+    },
+  },
+  {
+    name: 'Y-26: the input of a compensation or of a bulk job cannot be edited',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const failing = adder([], () => true);
+      await stage.worker(holdfast, [failing]);
+      const handle = await holdfast.submit(failing, 4);
+      await assert.rejects(handle.result(), { status: 'failed' });
+      await assert.rejects(
+        holdfast.repair.redrive(handle.id, { mode: 'compensate', input: 5 }),
+        /input cannot be edited with mode "compensate"/,
+      );
+      const job = await holdfast.bulk.cancel({ filter: { pipeline: 'none' } });
+      await job.result();
+      await assert.rejects(
+        holdfast.repair.redrive(job.id, { input: { filter: {} }, from: 'page' }),
+        { code: 'redrive-impossible', message: /belongs to the engine/ },
+      );
     },
   },
   {

@@ -67,6 +67,39 @@ const redriven: Case = {
   },
 };
 
+const edited: Case = {
+  name: 'a re-drive takes an edited input from a key that may submit, with its types',
+  async run(coordinator) {
+    const dated = pipeline({
+      name: 'dated',
+      async run(ctx, { at, fails: isFailing }: { readonly at: Date; readonly fails: boolean }) {
+        const first = await ctx.step('first', () => at.getUTCFullYear());
+        if (isFailing) throw Object.assign(new Error('as asked'), { code: 'as-asked' });
+        return [first, at.getUTCFullYear()];
+      },
+    });
+    await coordinator.worker([dated]);
+    const client = await coordinator.client(['operate', 'submit'], 'default');
+    const old = { at: new Date('2020-01-01'), fails: true };
+    const { id } = await client.executions.submit({ pipeline: 'dated', input: old });
+    assert.equal((await client.executions.result(id)).status, 'failed');
+    const input = { at: new Date('2026-01-01'), fails: false };
+    const operator = await coordinator.client(['operate'], 'default');
+    await assert.rejects(
+      operator.executions.redrive(id, { input }),
+      refusedWith('role-missing', 403),
+    );
+    await assert.rejects(
+      client.executions.redrive(id, { input, mode: 'compensate' }),
+      refusedWith('invalid-input', 400),
+    );
+    const made = await client.executions.redrive(id, { input });
+    assert.deepEqual((await client.executions.result(made.id)).output, [2020, 2026]);
+    const [submitted] = await client.executions.history(made.id, { limit: 1 });
+    assert.equal(Object(submitted?.body).inputEdited, true);
+  },
+};
+
 const undone: Case = {
   name: 'a compensation that fails is tried again at once, or skipped with a reason',
   async run(coordinator) {
@@ -173,4 +206,4 @@ const cancels: Case = {
   },
 };
 
-export const repairCases: readonly Case[] = [letters, redriven, undone, jobs, cancels];
+export const repairCases: readonly Case[] = [letters, redriven, edited, undone, jobs, cancels];
