@@ -11,7 +11,7 @@ import type { Role } from '../../src/features/access/model.ts';
 import type { Transport, TransportRequest } from '../../src/protocol/messages/envelope.ts';
 import type { Caller, Coordinator } from '../../src/protocol/rest/route.ts';
 import { dispatchOf, inProcessTransport } from '../../src/protocol/work/dispatch.ts';
-import { buildCoordinator, jobLimitsOf } from '../../src/server/coordinator-of.ts';
+import { buildCoordinator } from '../../src/server/coordinator-of.ts';
 import type { ServerLog } from '../../src/server/server-options.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../src/support/fault.ts';
 import type { Random } from '../../src/support/random.ts';
@@ -82,8 +82,7 @@ export async function startCoordinator(life: Life, pace: Pace): Promise<Coordina
     { store: life.link.store, clock, timers, random, auth: 'off', log: logOf(life) },
     undefined,
   );
-  const { holdfast, shares } = coordinator;
-  await holdfast.maintain({ jobLimits: jobLimitsOf(shares), owner: life.process.name, ...pace });
+  await coordinator.holdfast.maintain({ owner: life.process.name, ...pace });
   return coordinator;
 }
 

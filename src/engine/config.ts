@@ -5,6 +5,7 @@ import { isPromise } from 'node:util/types';
 import type { ExecutionObserver } from '../execution/report.ts';
 import { RefusalTally } from '../features/audit/tally-api.ts';
 import { AnswerLinks, type LinkOptions } from '../features/awaits/links-api.ts';
+import { type JobLimits, NO_JOB_LIMITS } from '../features/repair/job-limits-api.ts';
 import {
   type Retaining,
   type RetentionOptions,
@@ -67,6 +68,7 @@ export interface EngineConfig extends WorkerConfig {
   readonly retention: Retaining | undefined;
   /** Time for a worker to check an answer. Undefined: this process asks no worker. */
   readonly relayAnswersMs: number | undefined;
+  readonly jobLimits: JobLimits;
 }
 
 export function hasStore(config: WorkerConfig): config is EngineConfig {
@@ -102,6 +104,8 @@ export interface HoldfastOptions {
    * ever. Use the same in every process.
    */
   readonly retention?: RetentionOptions;
+  /** Limits the bulk jobs and the archiving of each project. By default there are no limits. */
+  readonly jobLimits?: JobLimits;
   /**
    * Waits of up to this many milliseconds stay in memory; longer ones release the worker. 20 to
    * 60,000; default 100.
@@ -129,6 +133,7 @@ export const HOLDFAST_OPTION_NAMES: readonly (keyof HoldfastOptions)[] = [
   'links',
   'relayAnswersMs',
   'retention',
+  'jobLimits',
   'parkAfterMs',
   'maxClaimsWithoutProgress',
   'clock',
@@ -143,14 +148,16 @@ export function resolveOptions(
   callbacks: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
 ): EngineConfig {
   const options = readOptions('openHoldfast', given, HOLDFAST_OPTION_NAMES);
-  const { store } = options;
+  const { store, jobLimits = NO_JOB_LIMITS } = options;
   requireCoordinatorStore(store);
+  requireMethods('openHoldfast: jobLimits', jobLimits, ['page', 'begin']);
   const config = resolveWorkerConfig(options, callbacks);
   return Object.freeze({
     ...config,
     store,
     refusals: new RefusalTally(store, config.timers, config.clock),
     relayAnswersMs: relayTimeOf(options.relayAnswersMs),
+    jobLimits,
     retention: options.retention === undefined ? undefined : resolveRetention(options.retention),
   });
 }

@@ -35,8 +35,8 @@ const SHARES = { alone: 64, beside: 8 } as const;
 /** The most items of one project's bulk jobs in progress; each is a transaction of its own. */
 const JOB_LANES = 2;
 
-/** Bulk jobs take the shares of their project, as its requests do. */
-export function jobLimitsOf(shares: FairShares): JobLimits {
+/** Bulk jobs and archiving take the shares of their project, as its requests do. */
+function jobLimitsOf(shares: FairShares): JobLimits {
   const turns = new Turns(1);
   return {
     lanes: JOB_LANES,
@@ -91,6 +91,7 @@ export function buildCoordinator(
   const holdfast = new Holdfast({
     ...{ clock, timers, random, relayAnswersMs },
     store: decodingStore(store, shares, jsonValuesMax),
+    jobLimits: jobLimitsOf(shares),
     ...(links === undefined ? {} : { links }),
     ...(retention === undefined ? {} : { retention }),
     ...(log === undefined ? {} : { observer: observerFor(log) }),

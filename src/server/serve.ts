@@ -10,7 +10,7 @@ import { InvalidInput } from '../support/fault.ts';
 import { entranceOf } from './admission.ts';
 import { closeAll, OpenConnections } from './connections.ts';
 import { readConsole } from './console-files.ts';
-import { coordinatorOf, firstKey, jobLimitsOf } from './coordinator-of.ts';
+import { coordinatorOf, firstKey } from './coordinator-of.ts';
 import { isLoopback } from './gate.ts';
 import { openHttp } from './http.ts';
 import { readServerOptions, type ServerLog, type ServerOptions } from './server-options.ts';
@@ -124,7 +124,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
     beside.push(transports);
     const { grpc } = transports;
     if (options.maintenance !== false) {
-      await holdfast.maintain({ jobLimits: jobLimitsOf(coordinator.shares) });
+      await holdfast.maintain();
     }
     // Last, because a failed start would create a key that is never shown.
     const made = auth === 'off' ? undefined : await firstKey(store.access);

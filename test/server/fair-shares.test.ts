@@ -5,12 +5,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { test } from 'node:test';
+import { handlerAnywhere } from '../../contract/transport/fake-endpoint.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
+import type { PushOptions } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { systemTimers } from '../../src/support/timer.ts';
+import { ALLOW, mounted, SIGNING } from '../transport/push-stand.ts';
 import { TestCoordinator, until } from './coordinator.ts';
 import { RawWorker } from './raw-worker.ts';
 
@@ -19,15 +23,16 @@ const SENT = 20;
 
 /** A coordinator with two projects, whose next turn of shares comes when the test allows it. */
 class Stand {
-  /** Heartbeats and reads of histories that reached the store. */
+  /** Heartbeats, reads of histories and claims that reached the store. */
   beats = 0;
   reads = 0;
+  claims = 0;
   isHeld = false;
   /** The timers, except those of turns, that were set since the turns are held. */
   readonly waits: number[] = [];
   readonly #held: (() => void)[] = [];
 
-  async open(openMax = 4): Promise<TestCoordinator> {
+  async open(openMax = 4, push?: PushOptions): Promise<TestCoordinator> {
     const timers = {
       ...systemTimers,
       soon: (callback: () => void) =>
@@ -49,6 +54,7 @@ class Stand {
       clock,
       maintenance: false,
       limits: { openMax },
+      ...(push && { push }),
     });
   }
 
@@ -76,6 +82,10 @@ class Stand {
       this.reads += 1;
       return executions.history(query);
     };
+    const claim: typeof executions.claim = (request) => {
+      this.claims += 1;
+      return executions.claim(request);
+    };
     const heartbeat: typeof sessions.heartbeat = (request) => {
       this.beats += 1;
       return sessions.heartbeat(request);
@@ -83,7 +93,7 @@ class Stand {
     return {
       ...store,
       sessions: { ...sessions, heartbeat },
-      executions: { ...executions, history },
+      executions: { ...executions, history, claim },
     };
   }
 }
@@ -258,6 +268,36 @@ test('P-18: a page of a stream takes 16 shares, and an idle stream reads again a
   );
   open.abort();
   stand.release();
+});
+
+test('P-18: claims for an endpoint take the share of its project', async () => {
+  const stand = new Stand();
+  const idle = pipeline({ name: 'x', run: () => 1 });
+  const endpoint = await mounted(handlerAnywhere({ pipelines: [idle], signing: SIGNING }));
+  const { url } = endpoint;
+  const endpoints = [{ url, pipelines: ['x'], project: 'hostile', capacity: 100 }];
+  await using coordinator = await stand.open(4, { endpoints, signing: SIGNING, allow: ALLOW });
+  using _ = { [Symbol.dispose]: () => endpoint.close() };
+  const hostile = await RawWorker.open(coordinator, 'hostile');
+  const healthy = await RawWorker.open(coordinator, 'healthy');
+  const submit = (): ReturnType<RawWorker['call']> =>
+    hostile.call('POST', '/v1/executions', { pipeline: 'x' });
+  const end = async ({ json }: Awaited<ReturnType<typeof submit>>): Promise<void> => {
+    const { status } = await hostile.call('GET', `/v1/executions/${json.id}/result?waitMs=20000`);
+    assert.equal(status, 200, 'the coordinator called the endpoint');
+  };
+  await end(await submit());
+  await stand.holdUnused(healthy, 50);
+  const submits = Array.from({ length: SENT }, submit);
+  const first = stand.claims;
+  while (stand.claims - first < SENT) {
+    const before = stand.claims;
+    stand.nextTurn();
+    for (let nth = 0; nth < 2; nth += 1) assert.equal((await beat(healthy)).status, 200);
+    assert.ok(stand.claims - before <= 2, `${stand.claims - before} claims in one turn`);
+  }
+  stand.release();
+  for (const each of await Promise.all(submits)) await end(each);
 });
 
 const SEARCHES = ROUTES.filter(({ isSearch }) => isSearch === true).map(({ name, path }) => ({

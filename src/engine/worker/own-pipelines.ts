@@ -10,7 +10,6 @@ import {
 } from '../../features/awaits/answering-api.ts';
 import { isReplayName, replayPipelines } from '../../features/releases/preflight-api.ts';
 import { repinJobPipeline } from '../../features/releases/repin-api.ts';
-import { NO_JOB_LIMITS } from '../../features/repair/job-limits-api.ts';
 import { jobPipeline } from '../../features/repair/jobs-api.ts';
 import { hasStore, type WorkerConfig } from '../config.ts';
 import type { AnyPipeline } from '../pipeline.ts';
@@ -27,10 +26,7 @@ export interface OwnWorkerSettings extends WorkerSettings {
 export function withOwn(config: WorkerConfig, settings: WorkerSettings): OwnWorkerSettings {
   const given = settings.pipelines;
   const relays = relayPipelines(given.values(), (check) => checkedAnswer(config, check));
-  const { jobLimits = NO_JOB_LIMITS } = settings;
-  const jobs = hasStore(config)
-    ? [jobPipeline(config, jobLimits), repinJobPipeline(config, jobLimits)]
-    : [];
+  const jobs = hasStore(config) ? [jobPipeline(config), repinJobPipeline(config)] : [];
   const replays = replayPipelines(config, settings);
   const own = [...relays, ...jobs, ...replays].map((each) => [each.name, each] as const);
   return { ...settings, pipelines: new Map([...given, ...own]), given };

@@ -1,16 +1,9 @@
 import { hostname } from 'node:os';
 import type { PipelineName } from '../../execution/names.ts';
 import { parseReleaseName } from '../../execution/route.ts';
-import type { JobLimits } from '../../features/repair/job-limits-api.ts';
 import { parseOwner, type SessionId } from '../../lease/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import {
-  boundedText,
-  integerOption,
-  present,
-  readOptions,
-  requireMethods,
-} from '../../support/options.ts';
+import { boundedText, integerOption, readOptions } from '../../support/options.ts';
 import { type AnyPipeline, type Pipelines, pipelinesByName } from '../pipeline.ts';
 
 /** Options of a worker. */
@@ -61,7 +54,6 @@ export interface WorkerSettings extends Required<Pick<WorkerOptions, Defaulted>>
   readonly ttlMs: number | undefined;
   readonly release: WorkerRelease | undefined;
   readonly probeMs: number | undefined;
-  readonly jobLimits?: JobLimits;
 }
 
 const NAMES: readonly (keyof WorkerOptions)[] = [
@@ -80,10 +72,7 @@ const NAMES: readonly (keyof WorkerOptions)[] = [
 const TTL_MS_MAX = 366 * 86_400_000;
 
 /** Options of a worker without pipelines. */
-export interface MaintenanceOptions extends Omit<WorkerOptions, 'pipelines' | 'release'> {
-  /** Limits the bulk jobs of each project. By default there are no limits. */
-  readonly jobLimits?: JobLimits;
-}
+export type MaintenanceOptions = Omit<WorkerOptions, 'pipelines' | 'release'>;
 
 export function resolveWorkerOptions(given: WorkerOptions): WorkerSettings {
   const options = readOptions('worker', given, NAMES);
@@ -99,14 +88,11 @@ const MAINTENANCE_CLAIM_EVERY_MS = 100;
 
 export function resolveMaintenanceOptions(given: MaintenanceOptions): WorkerSettings {
   const names = NAMES.filter((name) => name !== 'pipelines' && name !== 'release');
-  const options = readOptions('maintain', given, [...names, 'jobLimits']);
-  const { jobLimits } = options;
-  if (jobLimits !== undefined) requireMethods('jobLimits', jobLimits, ['page', 'begin']);
+  const options = readOptions('maintain', given, names);
   return {
     pipelines: new Map(),
     claimEveryMs: MAINTENANCE_CLAIM_EVERY_MS,
     ...resolveRest(options),
-    ...present({ jobLimits }),
   };
 }
 

@@ -30,16 +30,9 @@ import {
 } from '../../support/options.ts';
 import { inLanes } from '../../support/turns.ts';
 import { checkedOperation, OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
-import {
-  beginIn,
-  inJobTurn,
-  type JobLimits,
-  type JobTurn,
-  LIST_WEIGHT,
-} from '../repair/job-limits-api.ts';
+import { beginIn, inJobTurn, type JobTurn, LIST_WEIGHT } from '../repair/job-limits-api.ts';
 import {
   type BulkOptions,
-  type JobConfig,
   type JobInput,
   type JobOutput,
   type Paced,
@@ -224,8 +217,7 @@ const SCANNED = 1_000;
 const LANES = 16;
 
 /** Every worker with a store of its own runs it. */
-export function repinJobPipeline(engine: EngineConfig, limits: JobLimits): AnyPipeline {
-  const config = { ...engine, limits };
+export function repinJobPipeline(config: EngineConfig): AnyPipeline {
   return pipeline<RepinJobInput, JobOutput>({
     name: REPIN_PIPELINE,
     run: (ctx, input) =>
@@ -237,7 +229,7 @@ export function repinJobPipeline(engine: EngineConfig, limits: JobLimits): AnyPi
 }
 
 async function repinPage(
-  config: JobConfig,
+  config: EngineConfig,
   ctx: Context,
   { input, before }: { readonly input: RepinJobInput; readonly before: ExecutionId | undefined },
 ): Promise<PageDone> {

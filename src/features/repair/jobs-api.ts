@@ -25,7 +25,7 @@ import { bodyChars, readWithin } from '../../support/page-size.ts';
 import { inLanes, weightOfBytes } from '../../support/turns.ts';
 import type { Audited } from '../audit/model.ts';
 import { planRedrive, type RedriveMode } from './decide.ts';
-import { beginIn, inJobTurn, type JobLimits, type JobTurn, LIST_WEIGHT } from './job-limits-api.ts';
+import { beginIn, inJobTurn, type JobTurn, LIST_WEIGHT } from './job-limits-api.ts';
 import type { ListDeadLetters, Redrive, RedriveResult } from './port.ts';
 
 export const JOB_PIPELINE = 'holdfast.job';
@@ -82,19 +82,14 @@ const COUNTED = 1_000;
 const LANES = 16;
 
 /** Every worker with a store of its own runs it. */
-export function jobPipeline(config: EngineConfig, limits: JobLimits): AnyPipeline {
+export function jobPipeline(config: EngineConfig): AnyPipeline {
   return pipeline<JobInput, JobOutput>({
     name: JOB_PIPELINE,
-    run: (ctx, input) => runJob({ ...config, limits }, ctx, input),
+    run: (ctx, input) => runJob(config, ctx, input),
   }) as AnyPipeline;
 }
 
-/** The configuration of a process that runs bulk jobs. */
-export interface JobConfig extends EngineConfig {
-  readonly limits: JobLimits;
-}
-
-function runJob(config: JobConfig, ctx: Context, input: JobInput): Promise<JobOutput> {
+function runJob(config: EngineConfig, ctx: Context, input: JobInput): Promise<JobOutput> {
   const size = Math.min(PAGE, input.perSecond ?? PAGE);
   return pageByPage(config, ctx, {
     input,
@@ -108,7 +103,7 @@ function runJob(config: JobConfig, ctx: Context, input: JobInput): Promise<JobOu
 
 /** A job acts only on its own project, whatever its input names. */
 export async function turnOf(
-  { store, limits }: JobConfig,
+  { store, jobLimits: limits }: EngineConfig,
   job: ExecutionId,
   signal: AbortSignal,
 ): Promise<JobTurn> {
@@ -118,7 +113,7 @@ export async function turnOf(
 
 /** `doPage` continues below an id and returns its last one. */
 export async function pageByPage(
-  config: JobConfig,
+  config: EngineConfig,
   ctx: Context,
   {
     input,

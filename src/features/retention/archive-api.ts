@@ -15,6 +15,7 @@ import { formatInstant, type Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
 import { Fault } from '../../support/fault.ts';
 import { readAll } from '../../support/page-size.ts';
+import { weightOfParsing } from '../../support/turns.ts';
 import type { AuditRecord } from '../audit/model.ts';
 import type { Answer } from '../awaits/model.ts';
 import type { InteractionFound } from '../awaits/port.ts';
@@ -47,6 +48,7 @@ export async function writeExecution(
   const gathered = await gather(executions, id);
   if (gathered === undefined) return undefined;
   const { execution, attachments, seen } = gathered;
+  await config.jobLimits.begin(execution.project, weightOfParsing(charsIn(gathered)));
   const payloads = config.payloads.of(execution.project);
   const drafts = await documentsOf(gathered, new Values(payloads, decodes));
   const place = placeOf(execution.project, execution.endedAt, nameOf(id, drafts, attachments));
@@ -72,6 +74,10 @@ export async function writeExecution(
   const bytes = jsonBytes(manifest);
   await archive.put({ path: `${place}/${MANIFEST}`, type: JSON_TYPE, bytes });
   return { place, digest: digestOf(bytes), seen };
+}
+
+function charsIn({ history, inbox }: Gathered): number {
+  return [...history, ...inbox].reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
 }
 
 const DIGEST_SHOWN = 12;

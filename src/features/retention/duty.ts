@@ -29,6 +29,8 @@ const AT_ONCE = 8;
 /** Submitters' clocks create the ids, and the store's clock records the ends. */
 const SKEW_MS = 3_600_000;
 const PROJECTS_PAGE = 500;
+/** Removing an execution costs as much as several requests: it reads and deletes all its rows. */
+const ITEM_WEIGHT = 8;
 
 export class Retention {
   readonly #config: EngineConfig;
@@ -152,6 +154,7 @@ async function removeOne(
   const { id, project } = item;
   const ms = keptFor(item, keep);
   if (ms === undefined) return 'kept';
+  await config.jobLimits.begin(project, ITEM_WEIGHT);
   const until = item.hasOpenLetter ? { letterMs: ms } : { keepMs: ms };
   const written = await archivedFirst(config, id);
   if (written === 'failed' || written === 'gone') return written === 'gone' ? 'kept' : 'failed';

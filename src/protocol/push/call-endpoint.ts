@@ -36,6 +36,13 @@ export async function drivenBy(executions: ExecutionStore, call: Call): Promise<
   return { ...call, history, inbox };
 }
 
+/** The size of the call, nearly. */
+export function charsIn({ claimed, history, inbox }: Driven): number {
+  const { input, progress } = claimed.execution;
+  const texts = [input, progress, ...[...history, ...inbox].map(({ body }) => body)];
+  return texts.reduce((sum, each) => sum + (each?.length ?? 0), 0);
+}
+
 async function pages<Item>(
   read: (after: number) => Promise<readonly Item[]>,
   at: (item: Item) => number,

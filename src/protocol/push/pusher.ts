@@ -7,9 +7,10 @@ import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import type { Code } from '../../support/codes/catalogue.ts';
 import { type ByteTurns, weightOfParsing } from '../../support/turns.ts';
-import { type Caller, type Coordinator, projectShare } from '../rest/route.ts';
+import { type Caller, type Coordinator, projectShare, weightOf } from '../rest/route.ts';
 import { metadataOf } from '../rest/work-writes.ts';
 import {
+  charsIn,
   claimOne,
   commandFor,
   drivenBy,
@@ -41,6 +42,7 @@ type Settled = Written | { readonly kind: 'denied'; readonly why: string };
 const POLL_MS = 1_000;
 const AT_ONCE = 16;
 const PROBE_MS_MAX = 10_000;
+const CLAIM_WEIGHT = weightOf({ name: 'claimExecutions' });
 
 export class Pusher {
   readonly #parts: PusherParts;
@@ -177,6 +179,7 @@ export class Pusher {
     // Do not even claim while the circuit is open, because a denial is not a failure.
     const room = this.#circuit.room(coordinator.clock.monotonicMs(), free);
     if (room <= 0 || stopping.aborted || !this.#standing.isKnown) return false;
+    await coordinator.shares.begin(projectShare(endpoint.project), CLAIM_WEIGHT);
     const session = await this.#session();
     const claimed = await claimOne(coordinator, {
       ...{ session: session.id, project: endpoint.project },
@@ -226,6 +229,9 @@ export class Pusher {
     try {
       const drive = await drivenBy(coordinator.store.executions, call);
       failed = failedCallsIn(drive.history);
+      // Writing and signing a large call blocks the event loop, as parsing does.
+      const share = projectShare(endpoint.project);
+      await coordinator.shares.begin(share, weightOfParsing(charsIn(drive)));
       settled = await this.#post({ kind: 'drive', drive }, deadlineInMs, (posted) =>
         this.#settle(session, claimed, posted),
       );

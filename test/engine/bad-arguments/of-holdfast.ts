@@ -132,7 +132,7 @@ export const OPTIONS: readonly Options<Given>[] = [
   },
   {
     of: 'maintain',
-    names: { ...WORKING, jobLimits: optional(NONE) },
+    names: WORKING,
     call: ({ holdfast }, options) => holdfast.maintain(options as never),
   },
   ...(['result', 'ended'] as const).map((of) => ({

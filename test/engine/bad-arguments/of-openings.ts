@@ -42,6 +42,7 @@ const HOLDFAST: Fits = {
   pipelines: optional(['an array']),
   links: optional(NONE),
   relayAnswersMs: optional(NUMBER),
+  jobLimits: optional(NONE),
   retention: optional(NONE),
 };
 const RETRY: Fits = {
