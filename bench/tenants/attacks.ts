@@ -5,10 +5,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { WebSocket } from 'ws';
+import { handlerAnywhere } from '../../contract/transport/fake-endpoint.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
 import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
 import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { Caller } from '../coordinator/caller.ts';
+import { openEndpoint } from '../transports/transport-set.ts';
 
 /** The addresses and keys of a tenant. */
 export interface Access {
@@ -17,6 +20,8 @@ export interface Access {
   readonly key: string;
   /** A key that may only submit. */
   readonly weakKey: string;
+  /** The port of the push endpoint. */
+  readonly endpointPort: number;
 }
 
 export class Tenant extends Caller {
@@ -35,11 +40,16 @@ export class Tenant extends Caller {
   }
 }
 
+/** `push`: an endpoint of the hostile project. `archive`: retention of three seconds there. */
+export type Need = 'push' | 'archive';
+
 export interface Attack {
   /** The shared part that it loads. */
   readonly name: string;
   /** How many requests run at the same time. */
   readonly inFlight: number;
+  /** A part that the coordinator has only for this attack. */
+  readonly needs?: Need;
   /** Runs before each round. */
   begin?(tenant: Tenant): Promise<void>;
   /** Runs repeatedly. The coordinator may refuse it. */
@@ -67,6 +77,13 @@ const GRPC_AHEAD = 128;
 const FRAMES = { streams: 8, ahead: 4, messages: 200 };
 const IDLE_STREAMS = 2_000;
 const LISTED = 20_000;
+const RESTLESS = { executions: 32, steps: 5, chars: 200_000, sleeps: 1_000 };
+const ARCHIVED = { executions: 1_500, events: 20, chars: 1_000 };
+/** The keys of the push endpoint. */
+export const PUSH_SIGNING = {
+  keys: { k: 'a secret of the bench, 32 bytes or more' },
+  current: 'k',
+};
 const UNKNOWN = randomUUID();
 
 async function openSession(tenant: Caller, ttlMs: number): Promise<string> {
@@ -253,6 +270,44 @@ async function cancelMany(tenant: Caller): Promise<void> {
   }
 }
 
+/** Large steps, then as many calls as the coordinator makes. */
+const restless = pipeline({
+  name: 'restless',
+  async run(ctx) {
+    for (let nth = 0; nth < RESTLESS.steps; nth += 1) {
+      await ctx.step(`large ${nth}`, () => 'x'.repeat(RESTLESS.chars));
+    }
+    for (let nth = 0; nth < RESTLESS.sleeps; nth += 1) await ctx.sleep(1, `sleep ${nth}`);
+  },
+});
+
+async function callMe(tenant: Tenant): Promise<void> {
+  if (followed === '') {
+    const handler = handlerAnywhere({ pipelines: [restless], signing: PUSH_SIGNING });
+    await openEndpoint(handler, tenant.access.endpointPort);
+  }
+  followed = 'endpoint';
+  await Promise.all(
+    Array.from({ length: RESTLESS.executions }, () =>
+      tenant.call('POST', '/v1/executions', '{"pipeline":"restless"}'),
+    ),
+  );
+}
+
+/** Ends executions with long histories. They fall due together, while the round runs. */
+async function endMany(tenant: Caller): Promise<void> {
+  const owners = (await carry(tenant, ARCHIVED.executions)) as readonly { seq: number }[];
+  const body = JSON.stringify({ key: 'step:n#1', pad: 'x'.repeat(ARCHIVED.chars) });
+  const step = { kind: 'step-completed', name: 'n', body };
+  const events = [...Array(ARCHIVED.events).fill(step), { kind: 'completed', body: '{}' }];
+  const atOnce = 50;
+  for (let first = 0; first < owners.length; first += atOnce) {
+    const some = owners.slice(first, first + atOnce);
+    const writes = some.map((owner) => ({ verb: 'finish', ...owner, status: 'completed', events }));
+    await write(tenant, writes);
+  }
+}
+
 async function putLarge(tenant: Caller): Promise<void> {
   large = randomBytes(LARGE_BYTES);
   await tenant.call('PUT', `/v1/work/blobs/${digestOf(large)}`, large);
@@ -308,6 +363,12 @@ async function openSessions(tenant: Caller): Promise<void> {
 }
 
 const someSession = (nth: number): string => sessions[nth % sessions.length] ?? '';
+
+/** Repeats one read. */
+function reading(name: string, path: string, begin?: Attack['begin']): Attack {
+  const operation: Attack['operation'] = (tenant) => tenant.call('GET', path);
+  return { name, inFlight: 16, operation, ...(begin && { begin }) };
+}
 
 export const ATTACKS: readonly Attack[] = [
   { name: 'submits', inFlight: 32, operation: submit },
@@ -373,11 +434,7 @@ export const ATTACKS: readonly Attack[] = [
       return tenant.call('PUT', `/v1/work/blobs/${digestOf(bytes)}`, bytes);
     },
   },
-  {
-    name: 'lists',
-    inFlight: 8,
-    operation: (tenant) => tenant.call('GET', '/v1/executions?limit=1000'),
-  },
+  reading('lists', '/v1/executions?limit=1000'),
   {
     name: 'big pages',
     inFlight: 16,
@@ -426,12 +483,7 @@ export const ATTACKS: readonly Attack[] = [
     begin: putLarge,
     operation: (tenant) => tenant.call('GET', `/v1/work/blobs/${digestOf(large)}`),
   },
-  {
-    name: 'dead-letter groups',
-    inFlight: 8,
-    begin: failMany,
-    operation: (tenant) => tenant.call('GET', '/v1/dead-letters/groups'),
-  },
+  reading('dead-letter groups', '/v1/dead-letters/groups', failMany),
   { name: 'bulk jobs', inFlight: 0, begin: cancelMany },
   {
     name: 'many names',
@@ -445,12 +497,7 @@ export const ATTACKS: readonly Attack[] = [
     operation: (tenant) => tenant.call('GET', `/v1/executions/${followed}/result`),
   },
   { name: 'late bodies', inFlight: 1, operation: sendLate },
-  {
-    name: 'queue depth',
-    inFlight: 16,
-    begin: submitPipelines,
-    operation: (tenant) => tenant.call('GET', '/v1/depth'),
-  },
+  reading('queue depth', '/v1/depth', submitPipelines),
   {
     name: 'stream messages',
     inFlight: 0,
@@ -473,12 +520,7 @@ export const ATTACKS: readonly Attack[] = [
     operation: submit,
     end: closeStreams,
   },
-  {
-    name: 'overviews',
-    inFlight: 16,
-    begin: submitPipelines,
-    operation: (tenant) => tenant.call('GET', '/v1/overview'),
-  },
+  reading('overviews', '/v1/overview', submitPipelines),
   {
     name: 'trends',
     inFlight: 16,
@@ -487,40 +529,12 @@ export const ATTACKS: readonly Attack[] = [
     operation: (tenant, nth) =>
       tenant.call('GET', `/v1/trends?rangeMs=${3_600_000 + (nth % 10_000)}`),
   },
-  {
-    name: 'filtered lists',
-    inFlight: 16,
-    begin: submitListed,
-    operation: (tenant) => tenant.call('GET', '/v1/executions?status=failed&tag=t'),
-  },
-  {
-    name: 'lists by key prefix',
-    inFlight: 16,
-    begin: submitListed,
-    operation: (tenant) => tenant.call('GET', '/v1/executions?keyPrefix=k&limit=1'),
-  },
-  {
-    name: 'counts',
-    inFlight: 16,
-    begin: submitListed,
-    operation: (tenant) => tenant.call('GET', '/v1/executions/count?tag=t'),
-  },
-  {
-    name: 'ranges of an attribute',
-    inFlight: 16,
-    begin: submitListed,
-    operation: (tenant) => tenant.call('GET', '/v1/executions?attribute=n&min=0&limit=1'),
-  },
-  {
-    name: 'audit',
-    inFlight: 16,
-    begin: submitListed,
-    operation: (tenant) => tenant.call('GET', '/v1/audit?actor=nobody&action=cancel'),
-  },
-  {
-    name: 'lists of pipelines',
-    inFlight: 16,
-    begin: submitPipelines,
-    operation: (tenant) => tenant.call('GET', '/v1/executions?limit=1'),
-  },
+  reading('filtered lists', '/v1/executions?status=failed&tag=t', submitListed),
+  reading('lists by key prefix', '/v1/executions?keyPrefix=k&limit=1', submitListed),
+  reading('counts', '/v1/executions/count?tag=t', submitListed),
+  reading('ranges of an attribute', '/v1/executions?attribute=n&min=0&limit=1', submitListed),
+  reading('audit', '/v1/audit?actor=nobody&action=cancel', submitListed),
+  reading('lists of pipelines', '/v1/executions?limit=1', submitPipelines),
+  { name: 'push calls', inFlight: 0, needs: 'push', begin: callMe },
+  { name: 'archived executions', inFlight: 0, needs: 'archive', begin: endMany },
 ];

@@ -2,6 +2,7 @@
 // coordinator. Rounds with and without the attack take turns. The suite fails if a request of the
 // healthy project is refused or one of its sessions expires.
 
+import { freePort } from '../../test/services/free-port.ts';
 import { Caller } from '../coordinator/caller.ts';
 import { start } from '../coordinator/processes.ts';
 import { openStoreFactory } from '../executions/store-factory.ts';
@@ -36,7 +37,7 @@ async function* runTenantsSuite(plan: Plan): AsyncGenerator<Result, void, void> 
       for (const attack of ATTACKS.filter(({ name }) => name.includes(plan.only))) {
         plan.progress(`${kind}: ${attack.name}`);
         yield* await factory.with((location) =>
-          measure(plan, { location, attack }, factory.settings),
+          measure(plan, { location, attack, folder }, factory.settings),
         );
       }
     } finally {
@@ -45,18 +46,27 @@ async function* runTenantsSuite(plan: Plan): AsyncGenerator<Result, void, void> 
   }
 }
 
+interface Measured {
+  readonly location: StoreLocation;
+  readonly attack: Attack;
+  /** For the archive. */
+  readonly folder: string;
+}
+
 async function measure(
   plan: Plan,
-  { location, attack }: { readonly location: StoreLocation; readonly attack: Attack },
+  { location, attack, folder }: Measured,
   settings: Settings,
 ): Promise<readonly Result[]> {
-  const node = await start('../tenants/node.ts', location);
+  const { needs } = attack;
+  const endpointPort = await freePort();
+  const node = await start('../tenants/node.ts', { location, needs, endpointPort, folder });
   const { url, grpcAddress, healthy, hostile, weak } = JSON.parse(node.firstLine) as Record<
     string,
     string
   >;
   const worker = await start('worker.ts', { url, key: healthy });
-  const access = { url, grpcAddress, key: hostile, weakKey: weak };
+  const access = { url, grpcAddress, key: hostile, weakKey: weak, endpointPort };
   const tenant = await start('../tenants/hostile.ts', { ...access, attack: attack.name });
   const caller = new Caller(url ?? '', healthy);
   try {

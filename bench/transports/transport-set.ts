@@ -45,7 +45,7 @@ export async function openTransportSet(store: CoordinatorStore): Promise<Transpo
   const queue = (name: string): string => faux.createQueue(name).queueUrl;
   const requestQueueUrl = queue('requests');
   const pushed = threeSteps('pushed');
-  const endpoint = await endpointOf(handlerAnywhere({ pipelines: [pushed], signing: SIGNING }));
+  const endpoint = await openEndpoint(handlerAnywhere({ pipelines: [pushed], signing: SIGNING }));
   const server = await openServer({
     ...{ store, port: 0, auth: 'off', grpc: { port: 0 } },
     sqs: {
@@ -83,8 +83,10 @@ export async function openTransportSet(store: CoordinatorStore): Promise<Transpo
   };
 }
 
-async function endpointOf(
+/** An HTTP server on loopback. */
+export async function openEndpoint(
   handler: (request: Request) => Promise<Response>,
+  wanted = 0,
 ): Promise<{ readonly url: string; close(): void }> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -96,7 +98,7 @@ async function endpointOf(
     response.writeHead(result.status);
     response.end(await result.text());
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(wanted, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
