@@ -11,7 +11,7 @@ import { openStoreAt, type StoreAddress } from '../processes/stage/store-address
 import { until } from '../processes/stage/until.ts';
 import { startEtcd } from '../services/etcd.ts';
 import { startPostgres } from '../services/postgres.ts';
-import { recoveryBoundMs } from '../services/recovery-bound.ts';
+import { recoveryBoundMs, waitedForCpuMs } from '../services/recovery-bound.ts';
 import { FLUSHED_ALWAYS, startRedis } from '../services/redis.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
 import { isExcluded } from '../services/tier.ts';
@@ -177,15 +177,19 @@ async function showThatAllRecover(
   for (const { name, works } of subjects) await until(`${name} works`, works);
   await server.beAway(OUTAGE_MS);
   const backAt = performance.now();
+  const waitedBefore = waitedForCpuMs();
   const took = await Promise.all(
     subjects.map(async ({ name, works }) => {
       await until(`${name} works again`, works);
-      return [name, Math.round(performance.now() - backAt)] as const;
+      const waitedMs = Math.round(waitedForCpuMs() - waitedBefore);
+      return { name, ms: Math.round(performance.now() - backAt), waitedMs };
     }),
   );
-  for (const [name, ms] of took) t.diagnostic(`${name}: ${ms} ms`);
-  for (const [name, ms] of took) {
-    assert.ok(ms <= recoveryBoundMs(TTL_MS), `${name} took ${ms} ms`);
+  for (const { name, ms, waitedMs } of took) {
+    t.diagnostic(`${name}: ${ms} ms, ${waitedMs} of them waiting for a CPU`);
+  }
+  for (const { name, ms, waitedMs } of took) {
+    assert.ok(ms - waitedMs <= recoveryBoundMs(TTL_MS), `${name} took ${ms} ms`);
   }
 }
 
