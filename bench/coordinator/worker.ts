@@ -1,9 +1,15 @@
-// A worker over HTTP. The output of an execution is the time at which its code began.
+// A worker over HTTP or SQS. The output of an execution is the time at which its code began.
 
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
+import { sqsTransport } from '../../src/worker/sqs-transport.ts';
+import { type QueueAddresses, queueClient, signingOf } from '../tenants/queues.ts';
 
-const { url, key } = JSON.parse(process.argv[2] ?? '{}') as { url: string; key: string };
+const { url, key, queues } = JSON.parse(process.argv[2] ?? '{}') as {
+  url: string;
+  key: string;
+  queues?: QueueAddresses;
+};
 const timed = pipeline({
   name: 'timed',
   async run(ctx) {
@@ -12,7 +18,18 @@ const timed = pipeline({
     return beganAt;
   },
 });
-await openWorker({ url, key, stream: true, pipelines: [timed], concurrency: 1_000 });
+const reached =
+  queues === undefined
+    ? { url, key, stream: true }
+    : {
+        transport: await sqsTransport({
+          client: queueClient(queues),
+          requestQueueUrl: queues.requests,
+          replyQueueUrl: queues.healthy,
+          signing: signingOf('healthy'),
+        }),
+      };
+await openWorker({ ...reached, pipelines: [timed], concurrency: 1_000 });
 console.log('ready');
 process.on('message', () => process.send?.(process.cpuUsage()));
 process.on('disconnect', () => process.exit(0));

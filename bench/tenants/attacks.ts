@@ -7,11 +7,14 @@ import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { WebSocket } from 'ws';
 import { handlerAnywhere } from '../../contract/transport/fake-endpoint.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
+import { type RequestEnvelope, WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
 import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
+import { type QueuedRequest, sqsQueues, toJson } from '../../src/protocol/messages/queued.ts';
+import { Signer } from '../../src/protocol/messages/signing.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { Caller } from '../coordinator/caller.ts';
 import { openEndpoint } from '../transports/transport-set.ts';
+import { type QueueAddresses, queueClient, signingOf } from './queues.ts';
 
 /** The addresses and keys of a tenant. */
 export interface Access {
@@ -22,6 +25,7 @@ export interface Access {
   readonly weakKey: string;
   /** The port of the push endpoint. */
   readonly endpointPort: number;
+  readonly queues?: QueueAddresses;
 }
 
 export class Tenant extends Caller {
@@ -40,8 +44,11 @@ export class Tenant extends Caller {
   }
 }
 
-/** `push`: an endpoint of the hostile project. `archive`: retention of three seconds there. */
-export type Need = 'push' | 'archive';
+/**
+ * `push`: an endpoint of the hostile project. `archive`: retention of three seconds there. `queue`:
+ * both projects use the same queue, and the healthy worker has no other way.
+ */
+export type Need = 'push' | 'archive' | 'queue';
 
 export interface Attack {
   /** The shared part that it loads. */
@@ -294,6 +301,23 @@ async function callMe(tenant: Tenant): Promise<void> {
   );
 }
 
+let sendQueued: () => Promise<void>;
+
+async function openQueue({ access: { queues } }: Tenant): Promise<void> {
+  if (queues === undefined) throw new Error('there is no queue');
+  const { requests, hostile } = queues;
+  const { send } = await sqsQueues(queueClient(queues));
+  const signer = new Signer('hostile', signingOf('hostile'));
+  const message: RequestEnvelope = { v: WORK_VERSION, id: 'x', kind: 'greet', body: {} };
+  const envelope = toJson(message);
+  sendQueued = () => {
+    const at = Date.now();
+    const to = 'coordinator';
+    const request: QueuedRequest = { to, at, until: at + 60_000, replyTo: hostile, envelope };
+    return send(requests, signer.sign(request));
+  };
+}
+
 /** Ends executions with long histories. They fall due together, while the round runs. */
 async function endMany(tenant: Caller): Promise<void> {
   const owners = (await carry(tenant, ARCHIVED.executions)) as readonly { seq: number }[];
@@ -536,5 +560,12 @@ export const ATTACKS: readonly Attack[] = [
   reading('audit', '/v1/audit?actor=nobody&action=cancel', submitListed),
   reading('lists of pipelines', '/v1/executions?limit=1', submitPipelines),
   { name: 'push calls', inFlight: 0, needs: 'push', begin: callMe },
+  {
+    name: 'queued messages',
+    inFlight: 32,
+    needs: 'queue',
+    begin: openQueue,
+    operation: () => sendQueued(),
+  },
   { name: 'archived executions', inFlight: 0, needs: 'archive', begin: endMany },
 ];

@@ -10,17 +10,19 @@ import {
   type Role,
   writeKey,
 } from '../../src/features/access/model.ts';
-import { openServer } from '../../src/server/serve.ts';
+import { openServer, type SqsKey } from '../../src/server/serve.ts';
 import type { StoreLocation } from '../executions/store-location.ts';
 import { type Need, PUSH_SIGNING } from './attacks.ts';
+import { type QueueAddresses, queueClient, signingOf } from './queues.ts';
 
 const KEEP_MS = 3_000;
 
-const { location, needs, endpointPort, folder } = JSON.parse(process.argv[2] ?? '{}') as {
+const { location, needs, endpointPort, folder, queues } = JSON.parse(process.argv[2] ?? '{}') as {
   location: StoreLocation;
   needs?: Need;
   endpointPort: number;
   folder: string;
+  queues?: QueueAddresses;
 };
 const { store } = await openHoldfast({
   store:
@@ -29,6 +31,10 @@ const { store } = await openHoldfast({
 
 function settingsOf(name: string): ProjectSettings {
   return needs === 'archive' && name === 'hostile' ? { keepMs: { completed: KEEP_MS } } : {};
+}
+
+function sqsKey(project: string): SqsKey {
+  return { secret: signingOf(project).keys[project] ?? '', project };
 }
 
 async function keyOf(name: string, roles: readonly Role[] = ROLES): Promise<string> {
@@ -57,6 +63,14 @@ const { url, grpcAddress } = await openServer({
       // The endpoint opens later than the coordinator.
       circuit: { failuresMax: 1_000 },
       probeMs: 100,
+    },
+  }),
+  ...(queues && {
+    sqs: {
+      ...{ client: queueClient(queues), requestQueueUrl: queues.requests },
+      poisonQueueUrl: queues.poison,
+      replyQueues: [queues.healthy, queues.hostile],
+      keys: { healthy: sqsKey('healthy'), hostile: sqsKey('hostile') },
     },
   }),
   ...(needs === 'archive' && {

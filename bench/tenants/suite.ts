@@ -12,6 +12,7 @@ import type { Result, Settings } from '../report.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 import type { Plan, Suite } from '../suite.ts';
 import { ATTACKS, type Attack } from './attacks.ts';
+import type { QueueAddresses } from './queues.ts';
 
 const STORES = ['sqlite', 'postgres'] as const;
 const IN_FLIGHT = 16;
@@ -60,13 +61,16 @@ async function measure(
 ): Promise<readonly Result[]> {
   const { needs } = attack;
   const endpointPort = await freePort();
-  const node = await start('../tenants/node.ts', { location, needs, endpointPort, folder });
+  const queueServer = needs === 'queue' ? await start('../tenants/queues.ts') : undefined;
+  const queues = queueServer && (JSON.parse(queueServer.firstLine) as QueueAddresses);
+  const given = { location, needs, endpointPort, folder, queues };
+  const node = await start('../tenants/node.ts', given);
   const { url, grpcAddress, healthy, hostile, weak } = JSON.parse(node.firstLine) as Record<
     string,
     string
   >;
-  const worker = await start('worker.ts', { url, key: healthy });
-  const access = { url, grpcAddress, key: hostile, weakKey: weak, endpointPort };
+  const worker = await start('worker.ts', { url, key: healthy, queues });
+  const access = { url, grpcAddress, key: hostile, weakKey: weak, endpointPort, queues };
   const tenant = await start('../tenants/hostile.ts', { ...access, attack: attack.name });
   const caller = new Caller(url ?? '', healthy);
   try {
@@ -90,6 +94,7 @@ async function measure(
     await tenant.stop();
     await worker.stop();
     await node.stop();
+    await queueServer?.stop();
   }
 }
 
