@@ -2,7 +2,7 @@
 
 import { requireCoordinatorStore } from '../engine/config.ts';
 import { Holdfast } from '../engine/holdfast.ts';
-import { DEFAULT_PROJECT } from '../execution/names.ts';
+import { DEFAULT_PROJECT, type ProjectName } from '../execution/names.ts';
 import type { ExecutionObserver } from '../execution/report.ts';
 import { newKey, ROLES, writeKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
@@ -12,7 +12,7 @@ import { HistorySizes } from '../protocol/rest/history-sizes.ts';
 import { type Coordinator, projectShare } from '../protocol/rest/route.ts';
 import { FairWakeups, readinessOf, WaitingHints } from '../protocol/rest/wakeups.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
-import { systemClock } from '../support/clock.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
 import { requireFewValues, valuesIn } from '../support/json-size.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
@@ -82,11 +82,12 @@ export function buildCoordinator(
   const timed = advisor.watch(options.store);
   const counted = metrics === undefined ? timed : countedStore(timed, metrics.countsOf);
   const { clock = systemClock, timers = systemTimers, random = systemRandom } = options;
-  const store = quotaStore(counted, new ProjectQuotas(counted.access, clock, options.quotas));
-  metrics?.readFrom(store.executions, clock);
+  const shares = new FairShares(SHARES, { clock, timers });
+  const charged = searchStore(counted, shares, clock);
+  const store = quotaStore(charged, new ProjectQuotas(counted.access, clock, options.quotas));
+  metrics?.readFrom(counted.executions, clock);
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
   const { relayAnswersMs } = limits;
-  const shares = new FairShares(SHARES, { clock, timers });
   const { jsonValuesMax } = limits;
   const holdfast = new Holdfast({
     ...{ clock, timers, random, relayAnswersMs },
@@ -112,6 +113,51 @@ export function buildCoordinator(
     ...(demo && { demo }),
     ...(metrics && { metrics: metrics.read }),
     ...(log && { onFault: faultLogOf(log) }),
+  };
+}
+
+/** A project that searches all the time leaves half of the event loop to the others. */
+const WEIGHT_PER_MS = SHARES.beside;
+
+/**
+ * The cost of a search depends on the project's rows, so it shows only afterwards. SQLite reads on
+ * the event loop, before the call returns.
+ */
+function searchStore(
+  store: CoordinatorStore,
+  shares: FairShares,
+  clock: Pick<Clock, 'monotonicMs'>,
+): CoordinatorStore {
+  const charged =
+    <Query extends { readonly project?: ProjectName }, Found>(
+      search: (query: Query) => Promise<Found>,
+    ) =>
+    (query: Query): Promise<Found> => {
+      const beganMs = clock.monotonicMs();
+      const found = search(query);
+      const weight = Math.floor((clock.monotonicMs() - beganMs) * WEIGHT_PER_MS);
+      if (weight > 0 && query.project !== undefined) {
+        shares.charge(projectShare(query.project), weight);
+      }
+      return found;
+    };
+  const { executions } = store;
+  return {
+    ...store,
+    executions: {
+      ...executions,
+      list: charged(executions.list),
+      find: charged(executions.find),
+      count: charged(executions.count),
+      depth: charged(executions.depth),
+      figures: charged(executions.figures),
+      endedCounts: charged(executions.endedCounts),
+      audit: charged(executions.audit),
+      deadLetters: charged(executions.deadLetters),
+      deadLetterGroups: charged(executions.deadLetterGroups),
+      interactions: charged(executions.interactions),
+      listArchived: charged(executions.listArchived),
+    },
   };
 }
 

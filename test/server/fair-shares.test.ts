@@ -20,6 +20,8 @@ import { RawWorker } from './raw-worker.ts';
 
 const SHARE = 8;
 const SENT = 20;
+/** The time that a count takes. */
+const COUNT_MS = 10;
 
 /** A coordinator with two projects, whose next turn of shares comes when the test allows it. */
 class Stand {
@@ -31,6 +33,7 @@ class Stand {
   /** The timers, except those of turns, that were set since the turns are held. */
   readonly waits: number[] = [];
   readonly #held: (() => void)[] = [];
+  #nowMs = 0;
 
   async open(openMax = 4, push?: PushOptions): Promise<TestCoordinator> {
     const timers = {
@@ -46,7 +49,7 @@ class Stand {
       },
     };
     // Time stands still, so no project falls silent on a busy machine.
-    const clock = { ...systemClock, monotonicMs: () => 0 };
+    const clock = { ...systemClock, monotonicMs: () => this.#nowMs };
     const store = this.#counting(openMemoryStore());
     return TestCoordinator.open({
       store,
@@ -82,6 +85,10 @@ class Stand {
       this.reads += 1;
       return executions.history(query);
     };
+    const count: typeof executions.count = (query) => {
+      this.#nowMs += COUNT_MS;
+      return executions.count(query);
+    };
     const claim: typeof executions.claim = (request) => {
       this.claims += 1;
       return executions.claim(request);
@@ -93,7 +100,7 @@ class Stand {
     return {
       ...store,
       sessions: { ...sessions, heartbeat },
-      executions: { ...executions, history, claim },
+      executions: { ...executions, history, claim, count },
     };
   }
 }
@@ -330,6 +337,28 @@ for (const { name, path, weight } of [
     await Promise.all(requests);
   });
 }
+
+test('P-18: a search also counts by the time that it took', async () => {
+  const stand = new Stand();
+  await using coordinator = await stand.open();
+  const hostile = await RawWorker.open(coordinator, 'hostile');
+  const healthy = await RawWorker.open(coordinator, 'healthy');
+  await stand.holdUnused(healthy);
+  const counted = await hostile.call('GET', '/v1/executions/count');
+  assert.equal(counted.status, 200);
+  let isDone = false;
+  const next = hostile.call('GET', '/v1/work').finally(() => {
+    isDone = true;
+  });
+  let turns = 0;
+  for (; !isDone; turns += 1) {
+    for (let nth = 0; nth < 2; nth += 1) assert.equal((await beat(healthy)).status, 200);
+    if (!isDone) stand.nextTurn();
+  }
+  assert.ok(turns > COUNT_MS, `${turns} turns`);
+  stand.release();
+  assert.equal((await next).status, 200);
+});
 
 for (const [what, path, status] of [
   ['an unknown route', '/nothing-here', 404],
