@@ -3,6 +3,7 @@
 import { availableParallelism, cpus } from 'node:os';
 import { type Command, parseCommandLine, UsageError, usage } from './command-line.ts';
 import { jsonLine, type Result, sharedSettings, table } from './report.ts';
+import { BenchFailed } from './suite.ts';
 import { SUITES } from './suites.ts';
 
 async function main(args: readonly string[]): Promise<void> {
@@ -24,13 +25,19 @@ async function main(args: readonly string[]): Promise<void> {
 async function printTables(command: Command, results: AsyncIterable<Result>): Promise<void> {
   const startedAt = performance.now();
   let ofTable: Result[] = [];
-  for await (const result of results) {
-    const [first] = ofTable;
-    if (first !== undefined && (first.store !== result.store || first.table !== result.table)) {
-      printTable(ofTable);
-      ofTable = [];
+  let failed: BenchFailed | undefined;
+  try {
+    for await (const result of results) {
+      const [first] = ofTable;
+      if (first !== undefined && (first.store !== result.store || first.table !== result.table)) {
+        printTable(ofTable);
+        ofTable = [];
+      }
+      ofTable.push(result);
     }
-    ofTable.push(result);
+  } catch (error) {
+    if (!(error instanceof BenchFailed)) throw error;
+    failed = error;
   }
   if (ofTable.length === 0) {
     throw new UsageError(
@@ -43,6 +50,7 @@ async function printTables(command: Command, results: AsyncIterable<Result>): Pr
   const form = command.quick ? 'quick rounds, not for decisions' : 'full rounds';
   console.log(command.suite.legend.join('\n'));
   console.log(`Node ${process.versions.node} on ${machine}; ${form}; ${seconds} s.`);
+  if (failed !== undefined) throw failed;
 }
 
 function printTable(results: readonly Result[]): void {
@@ -59,7 +67,7 @@ function progress(what: string): void {
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof UsageError)) throw error;
+  if (!(error instanceof UsageError || error instanceof BenchFailed)) throw error;
   console.error(error.message);
-  process.exitCode = 2;
+  process.exitCode = error instanceof UsageError ? 2 : 1;
 }

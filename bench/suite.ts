@@ -29,6 +29,11 @@ export interface Suite {
   run(plan: Plan): AsyncGenerator<Result, void, void>;
 }
 
+/** A suite measured what must not be. The message says what to do. */
+export class BenchFailed extends Error {
+  override readonly name = 'BenchFailed';
+}
+
 export function paceOf(plan: Plan): Pace {
   return plan.quick
     ? { rounds: 3, roundMs: 50, warmUpMs: 30 }

@@ -4,6 +4,7 @@ import { costSuite } from './cost/suite.ts';
 import { executionsSuite } from './executions/suite.ts';
 import { leaseSuite } from './lease/suite.ts';
 import { redriveSuite } from './redrive/suite.ts';
+import { regressSuite } from './regress/suite.ts';
 import type { Suite } from './suite.ts';
 import { tenantsSuite } from './tenants/suite.ts';
 import { transportsSuite } from './transports/suite.ts';
@@ -16,5 +17,6 @@ export const SUITES: readonly Suite[] = [
   consoleSuite,
   transportsSuite,
   costSuite,
+  regressSuite,
   tenantsSuite,
 ];
