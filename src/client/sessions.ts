@@ -4,6 +4,16 @@ import type { AdviceQuery } from '../protocol/messages/advice.ts';
 import type { DrainBody, RevokeBody } from '../protocol/messages/leases.ts';
 import { type Calls, callOperation, type PageQuery } from './calls.ts';
 
+/** The range of `sessions.heartbeats`. */
+export interface HeartbeatsQuery {
+  /** The length of the range in milliseconds, at most a week. Default one hour. */
+  readonly rangeMs?: number;
+  /** The end of the range, as ISO 8601. Default now. */
+  readonly to?: string;
+  /** The most sessions, those that lapsed first. Default 100. */
+  readonly limit?: number;
+}
+
 /** Operations of `client.sessions`. */
 export function sessionsOf(client: Calls) {
   return {
@@ -15,6 +25,8 @@ export function sessionsOf(client: Calls) {
     /** Returns a page of sessions; with `all`, ended ones too. */
     list: (page: PageQuery & { readonly all?: boolean } = {}) =>
       callOperation(client, 'GET /v1/sessions', page),
+    /** Returns how the heartbeats of sessions did in a range, by default the last hour. */
+    heartbeats: (query: HeartbeatsQuery = {}) => callOperation(client, 'GET /v1/heartbeats', query),
     /** Returns which ttl and grace fit the given goals. */
     advice: (query: AdviceQuery = {}) => callOperation(client, 'GET /v1/advice', query),
     /** Returns a session. */

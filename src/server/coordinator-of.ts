@@ -8,6 +8,7 @@ import { newKey, ROLES, writeKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
 import type { JobLimits } from '../features/repair/job-limits-api.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
+import { HeartbeatHistory } from '../protocol/rest/heartbeat-history.ts';
 import { HistorySizes } from '../protocol/rest/history-sizes.ts';
 import { type Coordinator, projectShare } from '../protocol/rest/route.ts';
 import { FairWakeups, readinessOf, WaitingHints } from '../protocol/rest/wakeups.ts';
@@ -105,6 +106,7 @@ export function buildCoordinator(
     readiness: new FairWakeups(readinessOf(store.executions), timers),
     claimTurns: new Turns(CLAIMS_MAX),
     announced: new AnnouncedPipelines(store.executions, clock),
+    heartbeats: new HeartbeatHistory(store.sessions, clock),
     histories: new HistorySizes(store.executions, limits),
     hasLinks: links !== undefined,
     hasArchive: retention !== undefined,

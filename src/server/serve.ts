@@ -76,7 +76,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       options.grpc?.host,
     );
   const { coordinator, metrics } = await coordinatorOf(options);
-  const { holdfast, hints, wakeups, readiness, timers } = coordinator;
+  const { holdfast, hints, wakeups, readiness, heartbeats, timers } = coordinator;
   const stopping = new AbortController();
   const entrance = await entranceOf(options, coordinator, metrics);
   const files = options.console === false ? 'none' : await readConsole();
@@ -103,6 +103,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
   const beside: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     stopping.abort();
+    heartbeats.close();
     await Promise.all([
       closeAll({ apps, connections }, timers),
       ...beside.map((each) => each.close()),
@@ -123,6 +124,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
     metrics?.circuitsFrom(transports.circuits);
     beside.push(transports);
     const { grpc } = transports;
+    heartbeats.start(timers);
     if (options.maintenance !== false) {
       await holdfast.maintain();
     }

@@ -8,7 +8,6 @@ import { logAxis, valueAxis } from '../../console/src/model/axes.ts';
 import { causesOf } from '../../console/src/model/causes.ts';
 import { changeText } from '../../console/src/model/changes.ts';
 import type { Event } from '../../console/src/model/events.ts';
-import { CELL_MS, Heartbeats } from '../../console/src/model/heartbeats.ts';
 import { reportBlocks } from '../../console/src/model/report.ts';
 import {
   compressedScale,
@@ -368,18 +367,6 @@ test('attention lists pipelines without workers, failing releases, dead letters,
       ['warn', '1 request overdue'],
     ],
   );
-});
-
-test('heartbeats are remembered by cell, and the worst reading of a cell wins', () => {
-  const seen = new Heartbeats();
-  const session = { id: 's1', owner: 'one', state: 'alive', ttlMs: 15_000, graceMs: 3_000 };
-  const now = 1_000 * CELL_MS;
-  seen.note([{ ...session, slackMs: 11_000 }], now - CELL_MS);
-  seen.note([{ ...session, slackMs: 2_000 }], now);
-  seen.note([{ ...session, slackMs: 11_000 }], now + 1);
-  const [row] = seen.rows(now);
-  assert.deepEqual(row?.cells.slice(-3), ['unknown', 'ok', 'late']);
-  assert.deepEqual(seen.rows(now + 100 * CELL_MS), []);
 });
 
 test('the axis of values ends at a round number above the largest', () => {

@@ -296,7 +296,7 @@ const RIGHTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'audit, refused writes, sessions, metrics': [
     ...readsOf('Audit'),
-    ...['listSessions', 'readSession', 'readMetrics'],
+    ...['listSessions', 'readSession', 'readHeartbeats', 'readMetrics'],
   ],
   'leases (only keys for all projects)': readsOf('Leases'),
   'releases and rollouts': readsOf('Releases'),

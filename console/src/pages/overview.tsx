@@ -8,50 +8,22 @@ import { useOverview } from '../api/overview.ts';
 import { useMay, useRead } from '../api/reads.ts';
 import { concernsOf, sumOf } from '../model/attention.ts';
 import { countText, durationText } from '../model/words.ts';
-import { Choice } from '../parts/choice.tsx';
 import { HeatMap } from '../parts/heat-map.tsx';
 import { PageHead, ProblemNote } from '../parts/notes.tsx';
+import { RangeChoice, rangeIn } from '../parts/range-choice.tsx';
 import { ShareBar } from '../parts/share-bar.tsx';
-import { goWith, Link, type PageLocation, useLocation } from '../router.tsx';
+import { goWith, Link, useLocation } from '../router.tsx';
 import { TrendCharts } from './overview-charts.tsx';
 import { Attention, PipelineTable, StoreHealth } from './overview-parts.tsx';
 
-const MIN_MS = 60_000;
-const RANGES = [
-  ['15m', '15 min', 15 * MIN_MS],
-  ['1h', '1 h', 60 * MIN_MS],
-  ['6h', '6 h', 360 * MIN_MS],
-  ['24h', '24 h', 1_440 * MIN_MS],
-  ['7d', '7 d', 10_080 * MIN_MS],
-] as const;
-const DEFAULT_RANGE = '1h';
 const TRENDS_MS = 5_000;
-
-interface Asked {
-  readonly rangeMs: number;
-  /** Undefined: until now. */
-  readonly to: string | undefined;
-  readonly pipeline: string | undefined;
-  readonly range: string;
-}
-
-/** A brushed range has a start and an end in the URL; a chosen one moves with time. */
-function askedIn({ query }: PageLocation): Asked {
-  const [from, to] = [query.get('from'), query.get('to')];
-  const pipeline = query.get('pipeline') ?? undefined;
-  const brushedMs = from === null || to === null ? 0 : Date.parse(to) - Date.parse(from);
-  if (to !== null && brushedMs >= MIN_MS) return { rangeMs: brushedMs, to, pipeline, range: '' };
-  const range = query.get('range') ?? DEFAULT_RANGE;
-  const found = RANGES.find(([name]) => name === range) ?? RANGES[1];
-  return { rangeMs: found[2], to: undefined, pipeline, range: found[0] };
-}
 
 export function OverviewPage(): ReactNode {
   const location = useLocation();
   const { operate } = useMay();
-  const asked = askedIn(location);
   const overview = useOverview();
-  const { rangeMs, to, pipeline } = asked;
+  const { rangeMs, to } = rangeIn(location);
+  const pipeline = location.query.get('pipeline') ?? undefined;
   const trends = useRead(
     requestTo('GET /v1/trends', {
       rangeMs,
@@ -70,12 +42,7 @@ export function OverviewPage(): ReactNode {
   return (
     <>
       <PageHead title="Overview">
-        <Choice
-          label="Range"
-          options={RANGES.map(([name, text]) => [name, text] as const)}
-          chosen={asked.range as '1h'}
-          onChoose={(name) => goWith(location, { range: name, from: undefined, to: undefined })}
-        />
+        <RangeChoice location={location} />
         <select
           className="pipeline-choice"
           aria-label="Pipeline"
@@ -98,7 +65,7 @@ export function OverviewPage(): ReactNode {
           <div className="overview-split">
             <PipelineTable overview={overview.data} trends={trends.data} />
             <div className="overview-side">
-              {operate ? <HeatMap /> : null}
+              {operate ? <HeatMap rangeMs={rangeMs} to={to} /> : null}
               <StoreHealth />
             </div>
           </div>
@@ -135,7 +102,7 @@ function Figures({ overview, trends, pipeline }: FiguresProps): ReactNode {
   const [queued, running, waiting] = [of('queued'), of('running'), of('waiting')];
   const open = sumOf([queued, running, waiting]);
   const minutes =
-    trends === undefined ? 1 : (Date.parse(trends.to) - Date.parse(trends.from)) / MIN_MS;
+    trends === undefined ? 1 : (Date.parse(trends.to) - Date.parse(trends.from)) / 60_000;
   const perMinute = trends === undefined ? undefined : endedIn(trends.total.ended) / minutes;
   const before = trends === undefined ? undefined : endedIn(trends.previous.ended) / minutes;
   const bad = trends === undefined ? undefined : badPart(trends.total.ended);

@@ -11,23 +11,27 @@ import { HeatMap } from '../parts/heat-map.tsx';
 import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
 import { AdminElsewhere, Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 import { useNow } from '../parts/now.ts';
+import { type ChosenRange, RangeChoice, rangeIn } from '../parts/range-choice.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Link } from '../router.tsx';
+import { Link, useLocation } from '../router.tsx';
 
 const POLL_MS = 1_000;
 /** Workers announce pipelines and releases once, so they change only with a deploy. */
 const WORKERS_MS = 5_000;
 
 export function WorkersPage(): ReactNode {
+  const location = useLocation();
   return (
     <>
-      <PageHead title="Workers" about="Sessions, their load, and refused writes" />
-      <Sessions />
+      <PageHead title="Workers" about="Sessions, their load, and refused writes">
+        <RangeChoice location={location} />
+      </PageHead>
+      <Sessions range={rangeIn(location)} />
     </>
   );
 }
 
-function Sessions(): ReactNode {
+function Sessions({ range }: { readonly range: ChosenRange }): ReactNode {
   const { admin: mayEnd, adminElsewhere } = useMay();
   const read = usePages(requestTo('GET /v1/sessions', { limit: 200 }), { everyMs: POLL_MS });
   const workers = useRead(requestTo('GET /v1/workers', { limit: 200 }), { everyMs: WORKERS_MS });
@@ -62,7 +66,7 @@ function Sessions(): ReactNode {
       {/* Once the list is there, so that nothing below it moves. */}
       {read.isPending || workers.isPending ? null : (
         <>
-          <HeatMap />
+          <HeatMap rangeMs={range.rangeMs} to={range.to} />
           <RefusedWrites />
         </>
       )}

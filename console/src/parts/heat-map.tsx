@@ -1,81 +1,138 @@
-// The heartbeat heat map: one row for each session, one cell for each 2.5 seconds, with refused writes.
+// The heartbeat heat map: one row for each session, as the coordinator observed it, with ends and refused
+// writes.
 
-import { type ReactNode, useMemo } from 'react';
+import type { ReactNode } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { itemsOf, usePages, useRead } from '../api/reads.ts';
-import { type Beat, CELL_MS, CELLS, Heartbeats } from '../model/heartbeats.ts';
-import { plural } from '../model/words.ts';
-import { useNow } from './now.ts';
+import type { HeartbeatsMessage } from '../../../src/protocol/messages/sessions.ts';
+import { useRead } from '../api/reads.ts';
+import { durationText, plural, shownFence } from '../model/words.ts';
+import { Time } from './marks.tsx';
+import { ProblemNote } from './notes.tsx';
 
-const seen = new Heartbeats();
-const POLL_MS = 1_000;
-const REFUSED_MS = 2_000;
+/** The coordinator reads the sessions as often. */
+const POLL_MS = 5_000;
 
-const WORDS: Readonly<Record<Beat, string>> = {
-  ok: 'heartbeat in time',
-  late: 'heartbeat late',
-  lost: 'no heartbeat: lapsed, overdue or ended',
-  unknown: 'not observed',
+type Row = HeartbeatsMessage['items'][number];
+
+interface CellStyle {
+  readonly style: string;
+  readonly text: string;
+}
+
+const UNKNOWN: CellStyle = { style: 'unknown', text: 'not observed' };
+const STYLES: Readonly<Record<string, CellStyle>> = {
+  o: { style: 'ok', text: 'heartbeats in time' },
+  l: { style: 'late', text: 'heartbeat late' },
+  x: { style: 'lost', text: 'no heartbeat: lapsed or overdue' },
 };
 
-export function HeatMap(): ReactNode {
-  const read = usePages(requestTo('GET /v1/sessions', { limit: 200 }), { everyMs: POLL_MS });
-  const refused = useRead(requestTo('GET /v1/refused-writes', { limit: 50 }), {
-    everyMs: REFUSED_MS,
+interface HeatMapProps {
+  readonly rangeMs: number;
+  /** The end of the range; now by default. */
+  readonly to?: string | undefined;
+}
+
+export function HeatMap({ rangeMs, to }: HeatMapProps): ReactNode {
+  const { data, error } = useRead(requestTo('GET /v1/heartbeats', { rangeMs, to }), {
+    everyMs: POLL_MS,
   });
-  const now = useNow();
-  const { data, dataUpdatedAt } = read;
-  // While it renders, so that the rows are there from the start.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each reading counts once
-  useMemo(() => {
-    if (data !== undefined) seen.note(itemsOf(read), dataUpdatedAt);
-  }, [dataUpdatedAt]);
-  const rows = seen.rows(now);
-  const lost = rows.filter(({ cells }) => cells.includes('lost')).length;
+  const { items = [], observedSince, isCut } = data ?? {};
+  const lost = items.filter(({ cells }) => cells.includes('x')).length;
   return (
     <section className="card heat" aria-label="Heartbeats">
       <header className="section-head">
-        <h2>Heartbeats, last {(CELLS * CELL_MS) / 1_000} s</h2>
-        <span className={lost === 0 ? 'about' : 'bad'}>{plural(lost, 'lapse')}</span>
+        <h2>
+          Heartbeats, {to === undefined ? 'last ' : ''}
+          {durationText(rangeMs)}
+        </h2>
+        <span className={lost === 0 ? 'about' : 'bad'}>
+          {plural(lost, 'session')} lapsed{isCut ? `, of the ${items.length} shown` : ''}
+        </span>
       </header>
-      {rows.length === 0 ? <p className="about">No sessions</p> : null}
-      {rows.map(({ id, owner, cells }) => (
-        <div key={id} className="heat-row">
-          <span className="mono heat-name" title={id}>
-            {owner}
-          </span>
-          <span className="heat-cells" role="img" aria-label={`${owner}: ${textOf(cells)}`}>
-            {cells.map((beat, index) => {
-              const fromMs = (Math.floor(now / CELL_MS) - CELLS + 1 + index) * CELL_MS;
-              const late = refused.data?.items.find(
-                (write) => write.session === id && isIn(Date.parse(write.lastAt), fromMs),
-              );
-              return (
-                <span
-                  key={fromMs}
-                  className={`heat-cell heat-${beat}`}
-                  title={late === undefined ? WORDS[beat] : 'late write refused'}
-                >
-                  {late === undefined ? '' : '✕'}
-                </span>
-              );
-            })}
-          </span>
-        </div>
+      <ProblemNote error={error} />
+      {data !== undefined && items.length === 0 ? <p className="about">No sessions</p> : null}
+      {items.map((row) => (
+        <HeatRow key={row.session} row={row} of={data as HeartbeatsMessage} />
       ))}
       <p className="about heat-note">
-        Green: in time. Amber: late. Red: lapsed. ✕: a late write was refused. Grey: not observed by
-        this browser.
+        Green: in time. Amber: late. Red: lapsed. ▲: session lost, others take over. ✕: late write
+        refused. Grey: not open, or not observed
+        {observedSince === undefined ? (
+          ''
+        ) : (
+          <>
+            {' '}
+            before <Time at={observedSince} />
+          </>
+        )}
+        .
       </p>
     </section>
   );
 }
 
-function isIn(ms: number, fromMs: number): boolean {
-  return ms >= fromMs && ms < fromMs + CELL_MS;
+function HeatRow({ row, of }: { readonly row: Row; readonly of: HeartbeatsMessage }): ReactNode {
+  const { session, owner, cells } = row;
+  const first = Date.parse(of.from);
+  return (
+    <div className="heat-row">
+      <span className="mono heat-name" title={session}>
+        {owner}
+      </span>
+      <span
+        className="heat-cells"
+        role="img"
+        aria-label={`${owner}: ${textOf(row, of.cellMs)}`}
+        style={{ gridTemplateColumns: `repeat(${cells.length}, minmax(0, 1fr))` }}
+      >
+        {[...cells].map((letter, index) => {
+          const fromMs = first + index * of.cellMs;
+          const { style, text } = STYLES[letter] ?? UNKNOWN;
+          const mark = markIn(row, (at) => isIn(Date.parse(at), fromMs, of.cellMs));
+          const at = new Date(fromMs).toLocaleString();
+          return (
+            <span
+              key={fromMs}
+              className={`heat-cell heat-${style}${mark === undefined ? '' : ' heat-marked'}`}
+              title={`${at}: ${mark === undefined ? text : mark.text}`}
+            >
+              {mark?.sign}
+            </span>
+          );
+        })}
+      </span>
+    </div>
+  );
 }
 
-function textOf(cells: readonly Beat[]): string {
-  const lost = cells.filter((each) => each === 'lost').length;
-  return lost === 0 ? 'all heartbeats in time' : `no heartbeat for ${(lost * CELL_MS) / 1_000} s`;
+interface Mark {
+  readonly sign: string;
+  readonly text: string;
+}
+
+/** A refused write hides the end of the session: it is rarer. */
+function markIn({ end, refused }: Row, isHere: (at: string) => boolean): Mark | undefined {
+  const late = refused.find(({ at }) => isHere(at));
+  if (late !== undefined) {
+    const { fence, newest } = late;
+    const fences = newest === undefined ? '' : ` (${shownFence(fence)} < ${shownFence(newest)})`;
+    return { sign: '✕', text: `late write refused${fences}` };
+  }
+  const isLost = end !== undefined && LOST.has(end.exit) && isHere(end.at);
+  return isLost ? { sign: '▲', text: 'session lost, others take over' } : undefined;
+}
+
+const LOST: ReadonlySet<string> = new Set(['expired', 'revoked']);
+
+function isIn(ms: number, fromMs: number, cellMs: number): boolean {
+  return ms >= fromMs && ms < fromMs + cellMs;
+}
+
+function textOf({ cells, end, refused }: Row, cellMs: number): string {
+  const lost = [...cells].filter((each) => each === 'x').length;
+  return [
+    lost === 0 ? 'all heartbeats in time' : `lapsed for up to ${durationText(lost * cellMs)}`,
+    ...(end !== undefined && LOST.has(end.exit) ? ['session lost'] : []),
+    ...(refused.length === 0 ? [] : [`${plural(refused.length, 'late write')} refused`]),
+  ].join(', ');
 }

@@ -10,9 +10,11 @@ import {
   closed,
   count,
   documented,
+  executionId,
   fence,
   instant,
   lane,
+  limit,
   pageOf,
   paging,
   uuid,
@@ -268,6 +270,66 @@ export const sessionOperations = {
   },
 } as const satisfies Operations;
 
+const heartbeats = closed(
+  {
+    from: documented(instant, 'Start of the first cell.'),
+    cellMs: documented(count, 'Length of a cell, in milliseconds.', 30_000),
+    observedSince: Type.Optional(
+      documented(
+        instant,
+        'When this coordinator began to observe. Absent before its first reading.',
+      ),
+    ),
+    isCut: Type.Boolean({
+      description: 'True if there are more sessions than the coordinator observes or than `limit`.',
+    }),
+    items: Type.Array(
+      closed({
+        session: documented(uuid, 'Id of the session.'),
+        owner: Type.String({ description: 'Name that the process gave itself.' }),
+        project: Type.Optional(Type.String({ description: 'Project of a remote worker.' })),
+        cells: Type.String({
+          description:
+            'A letter for each cell, the oldest first: `o` in time, `l` late, `x` lapsed or overdue, `.` not open or not observed. The worst reading of a cell counts.',
+          examples: ['ooolxxx.'],
+        }),
+        end: session.properties.end,
+        refused: Type.Array(
+          closed({
+            at: documented(instant, 'When it was refused.'),
+            execution: documented(executionId, 'Execution that it was for.'),
+            fence: documented(fence, 'Fence that the write carried.'),
+            newest: Type.Optional(documented(fence, 'Newest fence of the execution then.')),
+            count: documented(count, 'Number of refused writes of this kind under this fence.'),
+          }),
+          { description: 'Refused writes of the session in the range, the newest first.' },
+        ),
+      }),
+      { description: 'Sessions that were observed in the range, those that lapsed first.' },
+    ),
+  },
+  {
+    title: 'Heartbeats',
+    examples: [
+      {
+        from: '2026-11-17T08:30:00.000Z',
+        cellMs: 30_000,
+        observedSince: '2026-11-16T22:00:00.000Z',
+        isCut: false,
+        items: [
+          {
+            ...{ session: SESSION_EXAMPLE.id, owner: 'worker-1', cells: 'ooolxxx.' },
+            end: { at: '2026-11-17T08:33:20.000Z', exit: 'expired' },
+            refused: [],
+          },
+        ],
+      },
+    ],
+  },
+);
+
+export type HeartbeatsMessage = Static<typeof heartbeats>;
+
 /** The load of the queue, and advice on times. */
 export const loadOperations = {
   readDepth: {
@@ -279,6 +341,28 @@ export const loadOperations = {
     allows: READERS,
     isSearch: true,
     responses: { 200: { what: 'The counts.', schema: depth } },
+  },
+  readHeartbeats: {
+    at: 'GET /v1/heartbeats',
+    tag: 'Workers and sessions',
+    summary: 'Read the heartbeats of sessions over time',
+    description:
+      'Returns how the heartbeats of each session did in a range, with ends and refused writes. This coordinator reads the live sessions every 5 s and remembers up to 1,000 of them, for up to a week and until it restarts.',
+    allows: ['operate'],
+    isSearch: true,
+    query: closed({
+      rangeMs: Type.Optional(
+        Type.Integer({
+          minimum: 60_000,
+          maximum: 7 * 86_400_000,
+          description: 'Length of the range, in milliseconds. Default: one hour.',
+          examples: [3_600_000],
+        }),
+      ),
+      to: Type.Optional(documented(instant, 'End of the range. Default: now.')),
+      limit: Type.Optional(documented(limit, 'Most sessions. Default: 100.')),
+    }),
+    responses: { 200: { what: 'The heartbeats.', schema: heartbeats } },
   },
   readAdvice: {
     at: 'GET /v1/advice',

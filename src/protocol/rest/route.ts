@@ -13,6 +13,7 @@ import type { AdviceRequest, AdvisedMessage } from '../messages/advice.ts';
 import type { DemoMessage, Scene } from '../messages/coordinator.ts';
 import type { Method, Operation, Operations, Part } from '../messages/operation.ts';
 import type { AnnouncedPipelines } from './announced-pipelines.ts';
+import type { HeartbeatHistory } from './heartbeat-history.ts';
 import type { HistorySizes } from './history-sizes.ts';
 import type { FairWakeups, WaitingHints } from './wakeups.ts';
 
@@ -41,6 +42,8 @@ export interface Coordinator {
   readonly announced: AnnouncedPipelines;
   /** The most names and values in one JSON message. */
   readonly jsonValuesMax: number;
+  /** The heartbeats of sessions that this coordinator observed. */
+  readonly heartbeats: HeartbeatHistory;
   /** Limits the history that workers write for one execution. */
   readonly histories: HistorySizes;
   readonly auth: 'keys' | 'off';

@@ -7,6 +7,7 @@ import {
 } from '../../engine/worker/worker-session.ts';
 import { LANES } from '../../execution/execution.ts';
 import type { ProjectName } from '../../execution/names.ts';
+import type { RefusedWrite } from '../../features/audit/model.ts';
 import { recordOperation } from '../../features/audit/routes.ts';
 import type { WorkerInfo } from '../../features/releases/api.ts';
 import { refusedAmong } from '../../features/releases/routes.ts';
@@ -14,8 +15,10 @@ import { parseSessionId, parseText, type SessionId } from '../../lease/names.ts'
 import type { SessionInspection } from '../../lease/port.ts';
 import { PROJECT_METADATA } from '../../lease/session.ts';
 import type { Depth, InFlight } from '../../store/contract/census-store.ts';
+import { formatInstant, toInstant } from '../../support/clock.ts';
 import { present } from '../../support/options.ts';
 import {
+  type HeartbeatsMessage,
   loadOperations,
   type RefusedWorkerMessage,
   type SessionMessage,
@@ -213,6 +216,27 @@ export const loadRoutes: readonly Route[] = routesOf(loadOperations, {
     return { status: 200, body: { ...counted, ...(storeProblem && { storeProblem }) } };
   },
 
+  async readHeartbeats(coordinator, { query, caller }) {
+    const { heartbeats, clock } = coordinator;
+    const { rangeMs = HOUR_MS, to, limit = LIMIT } = query;
+    const toMs = to === undefined ? clock.wallMs() : Date.parse(to);
+    const { project, isOfAll } = caller;
+    const seen = heartbeats.observed({ rangeMs, toMs }, (of) => isOfAll || of === project);
+    const { fromMs, cellMs, sessions } = seen;
+    const refused = await refusedIn(coordinator, project, { fromMs, toMs });
+    const { sinceMs } = heartbeats;
+    const body: HeartbeatsMessage = {
+      ...{ from: formatInstant(toInstant(fromMs)), cellMs },
+      ...(sinceMs === undefined ? {} : { observedSince: formatInstant(toInstant(sinceMs)) }),
+      isCut: heartbeats.isCut || sessions.length > limit,
+      items: sessions.slice(0, limit).map(({ id, end, ...row }) => ({
+        ...{ session: id, ...row, refused: refused.get(id)?.map(refusedMark) ?? [] },
+        ...(end && { end: { ...end, ...writtenTimes(end, 'at') } }),
+      })),
+    };
+    return { status: 200, body };
+  },
+
   async readAdvice(coordinator, { query, caller }) {
     const { items } = await scanned(
       coordinator,
@@ -224,6 +248,29 @@ export const loadRoutes: readonly Route[] = routesOf(loadOperations, {
     return { status: 200, body: coordinator.advise({ query, live, isOfAll }) };
   },
 });
+
+const HOUR_MS = 3_600_000;
+/** Enough marks for a picture. */
+const REFUSED_MAX = 1_000;
+const REFUSED_AGE_MS = 1_000;
+const refusals = new SharedReads<readonly RefusedWrite[]>(REFUSED_AGE_MS);
+
+/** Refused writes by session, the newest first. */
+async function refusedIn(
+  coordinator: Coordinator,
+  project: ProjectName,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): Promise<ReadonlyMap<SessionId, readonly RefusedWrite[]>> {
+  const all = await refusals.found(coordinator, project, async () => {
+    return (await coordinator.holdfast.refusals({ project, limit: REFUSED_MAX })).items;
+  });
+  const inRange = all.filter(({ lastAt }) => lastAt >= fromMs && lastAt <= toMs);
+  return Map.groupBy(inRange, ({ session }) => session);
+}
+
+function refusedMark({ lastAt, execution, fence, newest, count }: RefusedWrite) {
+  return { at: formatInstant(lastAt), execution, fence, count, ...present({ newest }) };
+}
 
 /** Requests within this time share one count per project. */
 const DEPTH_AGE_MS = 1_000;

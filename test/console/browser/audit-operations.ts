@@ -5,8 +5,12 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { HoldfastClient } from '../../../src/client/client.ts';
+import { DEFAULT_PROJECT, type ExecutionId } from '../../../src/execution/names.ts';
 import { ROLES } from '../../../src/features/access/model.ts';
 import { Holdfast, pipeline, StepError } from '../../../src/index.ts';
+import { toFence } from '../../../src/lease/fence.ts';
+import type { Owner, SessionId } from '../../../src/lease/names.ts';
+import { systemRandom } from '../../../src/support/random.ts';
 import { openWorker } from '../../../src/worker/open-worker.ts';
 import type { BrowserCase, Scene } from './register.ts';
 
@@ -340,12 +344,34 @@ const sizes: BrowserCase = {
 };
 
 const heat: BrowserCase = {
-  name: 'workers show load and heartbeats; leases and the advisor are pages of their own',
-  async run({ driver }) {
+  name: 'workers show load, and heartbeats with lapses and refused writes over a range; leases and the advisor are pages of their own',
+  async run({ driver, coordinator, world }) {
     const { page } = driver;
+    const { sessions, executions } = coordinator.store;
+    const frozen = { id: systemRandom.uuid() as SessionId, owner: 'frozen@host-9' as Owner };
+    await sessions.open({ ...frozen, ttlMs: 7_000, graceMs: 1_000, metadata: {} });
     await driver.open('/workers', 'Workers');
     const map = page.getByRole('region', { name: 'Heartbeats' });
     await map.getByRole('img', { name: /^packer@host-1: all heartbeats in time/ }).waitFor();
+    await map.getByRole('img', { name: /^frozen@host-9: all heartbeats in time/ }).waitFor();
+    const [fence, newest] = [toFence(2 ** 40 + 1), toFence(2 ** 40 + 2)];
+    await executions.noteRefusals([
+      {
+        ...{ execution: world.takenOver as ExecutionId, project: DEFAULT_PROJECT, verb: 'record' },
+        ...{ fence, newest, why: 'superseded', session: frozen.id, owner: frozen.owner },
+        ...{ count: 1, firstAgoMs: 0, lastAgoMs: 0 },
+      },
+    ]);
+    const marked = /^frozen@host-9: lapsed for up to .*, session lost, 1 late write refused$/;
+    // The lease, a sweep, a reading and a refresh of the page.
+    await map.getByRole('img', { name: marked }).waitFor({ timeout: 40_000 });
+    await map.getByText('✕', { exact: true }).waitFor();
+    // Another browser, and one that is opened later, see the same.
+    await driver.open('/?range=15m', 'Overview');
+    await page.getByRole('img', { name: marked }).waitFor();
+    await driver.shoot('heat-map');
+    await driver.open('/workers?range=24h', 'Workers');
+    await page.getByRole('img', { name: marked }).waitFor();
     const card = page.getByRole('listitem').filter({ hasText: 'packer@host-1' });
     for (const fact of ['Busy', 'Up', 'Kind'])
       await card.getByText(fact, { exact: true }).waitFor();

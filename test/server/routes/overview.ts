@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
+import { type ExecutionId, parseProject } from '../../../src/execution/names.ts';
 import { pipeline, StepError } from '../../../src/index.ts';
+import { toFence } from '../../../src/lease/fence.ts';
+import type { Owner, SessionId } from '../../../src/lease/names.ts';
 import { refusedWith, until } from '../coordinator.ts';
 import type { Case } from './case.ts';
 
@@ -161,4 +164,40 @@ const combined: Case = {
   },
 };
 
-export const overviewCases: readonly Case[] = [counted, trends, found, combined];
+const heartbeats: Case = {
+  name: 'heartbeats show the sessions of the own project, with their refused writes in the range',
+  async run(coordinator) {
+    await coordinator.worker([fine], { project: 'ours' });
+    const client = await coordinator.client(['operate', 'submit'], 'ours');
+    const { id } = await client.executions.submit({ pipeline: 'fine' });
+    await client.executions.result(id);
+    const seen = await until(async () => (await client.sessions.heartbeats()).items[0]);
+    assert.match(seen.cells, /^\.*o+$/);
+    const [session] = (await client.sessions.list()).items;
+    assert.deepEqual([seen.session, seen.project], [session?.id, 'ours']);
+    await coordinator.store.executions.noteRefusals([
+      {
+        ...{ execution: id as ExecutionId, project: parseProject('ours'), verb: 'record' },
+        ...{ fence: toFence(2 ** 40 + 1), newest: toFence(2 ** 40 + 2), why: 'superseded' },
+        ...{ session: seen.session as SessionId, owner: seen.owner as Owner },
+        ...{ count: 3, firstAgoMs: 0, lastAgoMs: 0 },
+      },
+    ]);
+    const marked = await until(async () => {
+      const { items, ...about } = await client.sessions.heartbeats({ rangeMs: 900_000 });
+      const [refused] = items[0]?.refused ?? [];
+      return refused && { ...about, refused };
+    });
+    assert.deepEqual([marked.refused.execution, marked.refused.count], [id, 3]);
+    assert.deepEqual([marked.isCut, marked.cellMs], [false, 10_000]);
+    assert.ok(Date.parse(marked.observedSince ?? '') <= Date.parse(marked.refused.at));
+    const to = new Date(Date.parse(marked.from) - 60_000).toISOString();
+    assert.deepEqual((await client.sessions.heartbeats({ to })).items, []);
+    const other = await coordinator.client(['operate'], 'theirs');
+    assert.deepEqual((await other.sessions.heartbeats()).items, []);
+    const submitter = await coordinator.client(['submit'], 'ours');
+    await assert.rejects(submitter.sessions.heartbeats(), refusedWith('role-missing', 403));
+  },
+};
+
+export const overviewCases: readonly Case[] = [heartbeats, counted, trends, found, combined];
