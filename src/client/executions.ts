@@ -37,6 +37,8 @@ export interface ListFilter {
   readonly parent?: string;
   /** True: only executions without a parent. */
   readonly topLevel?: boolean;
+  /** Only with a dead letter: false without a re-drive, true with one. */
+  readonly redriven?: boolean;
   /** Attributes that all match: `name`, `name=value`, `name>=number` or `name<=number`. */
   readonly where?: readonly string[];
   /** The release that it is pinned to. */

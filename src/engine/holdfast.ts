@@ -429,6 +429,8 @@ export interface ListOptions {
   readonly parent?: string;
   /** True: only executions without a parent. Default false. */
   readonly topLevel?: boolean;
+  /** Only executions that ended with a dead letter: false without a re-drive, true with one. */
+  readonly redriven?: boolean;
   /** Only executions that failed for good with this code. */
   readonly code?: string;
   /** Only executions submitted at or after this time, in ms since 1970, by the submitter's clock. */

@@ -31,6 +31,7 @@ import {
   integerOption,
   isList,
   optionalBooleans,
+  present,
   readList,
   readOptions,
   shown,
@@ -124,7 +125,7 @@ function command(id: string, { project, ...operation }: OperationOptions): Comma
 const HISTORY_PAGE_MAX = 10_000;
 const FILTER_NAMES: readonly (keyof ExecutionFilter)[] = [
   ...(['project', 'status', 'pipeline', 'tag', 'attribute', 'hold'] as const),
-  ...(['key', 'keyPrefix', 'idPrefix', 'parent', 'topLevel', 'code'] as const),
+  ...(['key', 'keyPrefix', 'idPrefix', 'parent', 'topLevel', 'code', 'redriven'] as const),
   ...(['submittedFrom', 'submittedTo', 'release', 'worker'] as const),
 ];
 const LIST_NAMES: readonly (keyof ListOptions)[] = [...FILTER_NAMES, 'sort', 'cursor', 'limit'];
@@ -218,12 +219,12 @@ export async function countListed(
 
 function foundBy(
   given: ExecutionFilter,
-): Pick<ListExecutions, 'key' | 'keyPrefix' | 'parent' | 'code' | 'topLevel'> {
-  const { key, keyPrefix, parent, code, topLevel } = given;
+): Pick<ListExecutions, 'key' | 'keyPrefix' | 'parent' | 'code' | 'topLevel' | 'redriven'> {
+  const { key, keyPrefix, parent, code, topLevel, redriven } = given;
   if (key !== undefined && keyPrefix !== undefined) {
     throw new InvalidInput('list: pass only one of key and keyPrefix.');
   }
-  optionalBooleans('list', { topLevel });
+  optionalBooleans('list', { topLevel, redriven });
   return {
     ...(key === undefined ? {} : { key: boundedText('key', key, NAME_BYTES_MAX) }),
     ...(keyPrefix === undefined
@@ -232,6 +233,7 @@ function foundBy(
     ...(parent === undefined ? {} : { parent: checkedParent(parent) }),
     ...(code === undefined ? {} : { code: boundedText('code', code, NAME_BYTES_MAX) }),
     ...(topLevel === true ? { topLevel } : {}),
+    ...present({ redriven }),
   };
 }
 

@@ -15,7 +15,7 @@ import { Empty, PageHead } from '../parts/notes.tsx';
 import { useNow } from '../parts/now.ts';
 import { type Order, PageList } from '../parts/page-list.tsx';
 import type { Column } from '../parts/table.tsx';
-import { Link, type PageLocation, useLocation } from '../router.tsx';
+import { type PageLocation, useLocation } from '../router.tsx';
 import { Filters, sortText } from './execution-filters.tsx';
 import { StartButton } from './start-dialog.tsx';
 
@@ -85,7 +85,7 @@ function Duration({ submittedAt, endedAt }: ExecutionMessage): ReactNode {
 /** Filters in the URL, by their names in the API. */
 const FILTERS = [
   ...(['status', 'pipeline', 'release', 'worker', 'tag', 'hold', 'where', 'q', 'key'] as const),
-  ...(['code', 'topLevel', 'submittedFrom', 'submittedTo'] as const),
+  ...(['code', 'topLevel', 'redriven', 'submittedFrom', 'submittedTo'] as const),
 ] as const;
 
 function filterIn({ query }: PageLocation): Readonly<Record<string, readonly string[]>> {
@@ -130,44 +130,50 @@ export function ExecutionsPage(): ReactNode {
   );
 }
 
-/** Dead letters have these filters only. */
-const OF_LETTERS: ReadonlySet<string> = new Set(['status', 'pipeline', 'code']);
-
-/** Offered only if a job can apply the same filters, so that it never affects more than the list shows. */
+/** Offered with the filters and the count of the list, so that a job never affects more than it shows. */
 function BulkOfList({ filter }: { readonly filter: ReturnType<typeof filterIn> }): ReactNode {
   const { operate } = useMay();
-  const { status: statuses = [] } = filter;
-  const isOpen = statuses.every((each) => OPEN.has(each));
-  const cancels = bodyOf(filter, { status: isOpen && statuses.length > 0 ? statuses : [...OPEN] });
-  const isCounted = operate && isOpen && Object.keys(filter).length > 0;
-  const { data: count } = useRead(
-    withTyped(requestTo('GET /v1/executions/count', {}), { ...filter, status: cancels.status }),
-    { isEnabled: isCounted },
-  );
-  if (!operate) return null;
-  if (isCounted) {
-    if (count === undefined || count.count === 0) return null;
-    const label = `Cancel ${cappedText(count, 'execution')}…`;
-    return <BulkButton action="cancel" filter={cancels} label={label} />;
+  const action = actionFor(filter);
+  const body = bodyOf(filter, action === 'redrive' ? { redriven: false } : openOf(filter));
+  const counts = {
+    ...filter,
+    status: [body.status ?? []].flat(),
+    redriven: String(body.redriven ?? ''),
+  };
+  const { data: count } = useRead(withTyped(requestTo('GET /v1/executions/count', {}), counts), {
+    isEnabled: operate && action !== undefined,
+  });
+  if (!operate || action === undefined || count === undefined || count.count === 0) return null;
+  const isUndo = action === 'redrive' && filter['status']?.includes('failed') === false;
+  const verb = action === 'cancel' ? 'Cancel' : isUndo ? 'Retry compensation of' : 'Re-drive';
+  const bulk = { action, filter: body, ...(isUndo ? { mode: 'compensate' as const } : {}) };
+  return <BulkButton {...bulk} label={`${verb} ${cappedText(count, 'execution')}…`} />;
+}
+
+type ListFilter = ReturnType<typeof filterIn>;
+
+/** Cancels open executions of a filter. Re-drives failed ones without a re-drive. */
+function actionFor(filter: ListFilter): 'cancel' | 'redrive' | undefined {
+  const { status = [] } = filter;
+  if (Object.keys(filter).length === 0) return undefined;
+  if (status.length > 0 && status.every((each) => WRONG.has(each))) {
+    return filter['redriven']?.[0] === 'true' ? undefined : 'redrive';
   }
-  const isOfLetters = Object.keys(filter).every((name) => OF_LETTERS.has(name));
-  const isAllDead = statuses.length === 2 && statuses.every((each) => WRONG.has(each));
-  if (isAllDead && isOfLetters) {
-    const { status: _, ...rest } = bodyOf(filter, {});
-    return <BulkButton action="redrive" filter={{ ...rest, open: true }} label="Re-drive all…" />;
-  }
-  return statuses.some((each) => WRONG.has(each)) ? (
-    <Link to="/dead-letters">Re-drive by cause…</Link>
-  ) : null;
+  return status.every((each) => OPEN.has(each)) && !('redriven' in filter) ? 'cancel' : undefined;
+}
+
+function openOf({ status = [] }: ListFilter): { readonly status: readonly string[] } {
+  return { status: status.length > 0 ? status : [...OPEN] };
 }
 
 const LISTS: ReadonlySet<string> = new Set(['status', 'where']);
+const BOOLEANS: ReadonlySet<string> = new Set(['topLevel', 'redriven']);
 
 /** The filters as a job takes them: one value each, except for lists. */
 function bodyOf<More extends object>(filter: ReturnType<typeof filterIn>, more: More) {
   const body = Object.entries(filter).map(([name, values]) => {
     const [value = ''] = values;
-    if (name === 'topLevel') return [name, value === 'true'] as const;
+    if (BOOLEANS.has(name)) return [name, value === 'true'] as const;
     return [name, LISTS.has(name) ? values : value] as const;
   });
   return { ...Object.fromEntries(body), ...more };

@@ -128,7 +128,7 @@ function BulkDialog({
 
 function sentenceOf({ action, filter, mode }: Bulk): string {
   const parts = Object.entries(filter)
-    .filter(([name]) => name !== 'open' && name !== 'status')
+    .filter(([name]) => !['open', 'redriven', 'status'].includes(name))
     .map(([name, value]) => (name === 'where' ? [value].flat().join(', ') : `${name} = ${value}`));
   const which = parts.length === 0 ? 'in this project' : `matching ${parts.join(', ')}`;
   if (action === 'cancel') {

@@ -7,6 +7,7 @@ import type {
 } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
+import { ended, letter, mustRedrive } from '../repair/repairing.ts';
 import {
   childOf,
   claimAll,
@@ -321,6 +322,28 @@ export const listCases: readonly ExecutionCase[] = [
         third,
       ]);
       assert.deepEqual(await found({ parent: held.id, topLevel: true }), []);
+    },
+  },
+  {
+    upholds: 'X-95',
+    name: 'a list and its count have executions whose dead letter was re-driven, or was not',
+    async run({ store }) {
+      const ann = await worker(store);
+      const old = await ended(store, ann, { deadLetter: letter() });
+      const left = await ended(store, ann, { deadLetter: letter() });
+      await ended(store, ann, { status: 'cancelled' });
+      const again = await mustRedrive(store, old);
+      const queued = await mustSubmit(store);
+      const both = async (query: Partial<ListExecutions> = {}) =>
+        Promise.all([true, false].map((redriven) => listIds(store, { redriven, ...query })));
+      assert.deepEqual(await both(), [[old], [left]]);
+      assert.deepEqual(await both({ status: ['failed'] }), [[old], [left]]);
+      assert.deepEqual(await both({ status: ['queued'] }), [[], []]);
+      assert.deepEqual(await both({ sort: 'ended' }), [[old], [left]]);
+      assert.deepEqual(await listIds(store, { status: ['queued'] }), [queued, again]);
+      const count = (redriven: boolean) =>
+        store.executions.count({ project: PROJECT, limit: 10, redriven });
+      assert.deepEqual([await count(false), await count(true)], [{ count: 1 }, { count: 1 }]);
     },
   },
   {

@@ -186,6 +186,10 @@ export const listCommand: CommandSpec = list({
     key: { value: 'key', help: 'Only with this key (default all)' },
     parent: { value: 'id', help: 'Only children of this execution (default all)' },
     code: { value: 'code', help: 'Only failed for good with this code (default all)' },
+    redriven: {
+      value: 'true|false',
+      help: 'Only with a dead letter that was re-driven, or was not (default all)',
+    },
     submittedFrom: {
       value: 'time',
       help: 'Only submitted at or after this time, as ISO 8601 (default all)',

@@ -205,6 +205,13 @@ export const executionFilter = {
   code: Type.Optional(
     documented(name, 'Only executions that failed for good with this code.', 'card-declined'),
   ),
+  redriven: Type.Optional(
+    Type.Boolean({
+      description:
+        'Only executions that ended with a dead letter: false without a re-drive, true with one. Default: all executions.',
+      examples: [false],
+    }),
+  ),
   release: Type.Optional(
     documented(name, 'Only executions that are pinned to this release, of any pipeline.', 'v2'),
   ),

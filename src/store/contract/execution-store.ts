@@ -469,6 +469,8 @@ export interface ListExecutions {
   readonly parent?: ExecutionId;
   /** Only executions with a dead letter of this code. */
   readonly code?: string;
+  /** Only executions with a dead letter that was re-driven, or was not. */
+  readonly redriven?: boolean;
   /** True: only executions without a parent. */
   readonly topLevel?: boolean;
   /** Only executions with an id below this one. */

@@ -38,6 +38,7 @@ const FILTER: Fits = {
   idPrefix: optional(NONE),
   parent: optional(NONE),
   topLevel: optional(['true']),
+  redriven: optional(['true']),
   code: optional(TEXT),
   submittedFrom: optional(NUMBER),
   submittedTo: optional(NUMBER),
