@@ -6,6 +6,7 @@ import type { CallerMessage } from '../protocol/messages/coordinator.ts';
 import type { DepthMessage, WorkerMessage } from '../protocol/messages/sessions.ts';
 import { isLoopback } from '../server/gate.ts';
 import { Fault } from '../support/fault.ts';
+import { untrustedText } from '../support/no-reply.ts';
 import type { Typed } from './command.ts';
 import type { StoreFinding } from './doctor-store.ts';
 import { clientFor, urlFor } from './remote/connection.ts';
@@ -42,6 +43,11 @@ export async function checkCoordinator(typed: Typed): Promise<CheckedCoordinator
       return { isRunning: false, findings: [{ what, found: `${url} refuses this key`, change }] };
     }
     if (!(fault instanceof Fault)) throw fault;
+    const change = untrustedText(fault.cause);
+    if (change !== undefined) {
+      const found = `${url} has a certificate that this process does not trust`;
+      return { isRunning: false, findings: [{ what, found, change }] };
+    }
     const found = `none at ${url}; pass --url to check another address`;
     return { isRunning: false, findings: [{ what, found }] };
   }

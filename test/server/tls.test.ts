@@ -56,6 +56,9 @@ test('server, command line and worker connect over TLS, each with its own author
     const stranger = await holdfast(['list'], { cwd, env: { HOLDFAST_URL: url } });
     assert.notEqual(stranger.code, 0);
     assert.match(stranger.problems, /certificate is not trusted.*NODE_EXTRA_CA_CERTS/);
+    const doctor = await holdfast(['doctor', '--port', '0'], { cwd, env: { HOLDFAST_URL: url } });
+    assert.equal(doctor.code, 1, doctor.out);
+    assert.match(doctor.out, /!! +coordinator .*\n[\s\S]*coordinator: .*NODE_EXTRA_CA_CERTS/);
     await assert.rejects(new HoldfastClient({ url }).executions.list(), {
       code: 'store-unavailable',
       message: /NODE_EXTRA_CA_CERTS/,
