@@ -51,6 +51,37 @@ test('doctor: a role that does not wait for its commits does no harm, nor does i
     }
   }));
 
+test('doctor: a role that may not create the schema is reported with the grant that it needs', () =>
+  inFolder(async (cwd) => {
+    const database = new URL(url).pathname.slice(1);
+    const role = `bare_${database}`;
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const bare = new URL(url);
+    bare.username = role;
+    const schema = ['--postgres-schema', 'not_there_yet'];
+    const words = ['doctor', '--store', bare.href, ...schema];
+    try {
+      await client.query(`create role ${role} login`);
+      const before = await holdfast(words, { cwd });
+      assert.equal(before.code, 1, before.out);
+      assert.match(before.out, /ok +server +PostgreSQL \d+\.\d+\n/);
+      const [, grant = ''] =
+        /rights: .*: (grant create on database \S+ to \S+;)\n/.exec(before.out) ?? [];
+      const refused = await holdfast(['migrate', '--store', bare.href, ...schema], { cwd });
+      assert.match(refused.problems, /permission denied for database .*run "holdfast doctor"/);
+      await client.query(grant);
+      const { code, out } = await holdfast(words, { cwd });
+      assert.equal(code, 0, out);
+      const migrated = await holdfast(['migrate', '--store', bare.href, ...schema], { cwd });
+      assert.equal(migrated.code, 0, migrated.problems);
+    } finally {
+      await client.query(`drop owned by ${role}`).catch(() => undefined);
+      await client.query(`drop role if exists ${role}`);
+      await client.end();
+    }
+  }));
+
 test('doctor: an unreachable server is reported without its password', () =>
   inFolder(async (cwd) => {
     const words = ['doctor', '--store', 'postgres://me:hush@127.0.0.1:1/app'];

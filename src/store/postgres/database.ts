@@ -212,6 +212,10 @@ export function quoteIdentifier(name: string): string {
 /** The SQLSTATE with which the triggers of a seal refuse writes. */
 export const SEALED_STATE = 'HFSLD';
 
+/** The SQLSTATE of a missing privilege. */
+const NO_RIGHT = '42501';
+const GRANT = ' Grant the right. To see what a first start needs, run "holdfast doctor".';
+
 /** Maps a driver error to a fault: done, not done, or unknown. */
 export function toFault(cause: unknown): Fault {
   if (cause instanceof Fault) return cause;
@@ -236,7 +240,7 @@ export function toFault(cause: unknown): Fault {
         )
       : new Fault(
           'store-rejected',
-          `PostgreSQL rejected a statement (${state}): ${what}. Nothing was changed.`,
+          `PostgreSQL rejected a statement (${state}): ${what}. Nothing was changed.${state === NO_RIGHT ? GRANT : ''}`,
           {
             cause,
           },

@@ -22,6 +22,9 @@ interface Settings {
   readonly recovering: boolean;
   readonly connections: number;
   readonly there: boolean;
+  readonly user: string;
+  readonly database: string;
+  readonly may_create: boolean;
 }
 
 interface Applied {
@@ -37,7 +40,13 @@ const READ = `
          current_setting('full_page_writes') as pages,
          pg_is_in_recovery() as recovering,
          current_setting('max_connections')::integer as connections,
-         to_regclass($1) is not null as there`;
+         to_regclass($1) is not null as there,
+         quote_ident(current_user) as user,
+         quote_ident(current_database()) as database,
+         coalesce(
+           has_schema_privilege(to_regnamespace($2)::oid, 'create'),
+           has_database_privilege(current_database(), 'create')
+         ) as may_create`;
 
 export async function inspectPostgresStore(options: PostgresStoreOptions): Promise<StoreReport> {
   const schema = schemaOf(options);
@@ -53,7 +62,7 @@ export async function inspectPostgresStore(options: PostgresStoreOptions): Promi
   try {
     await client.connect();
     const before = systemClock.wallMs();
-    const [settings] = (await client.query<Settings>(READ, [table])).rows;
+    const [settings] = (await client.query<Settings>(READ, [table, quoteIdentifier(schema)])).rows;
     const middle = (before + systemClock.wallMs()) / 2;
     if (settings === undefined) throw new Error('PostgreSQL did not return its settings.');
     const known = knownMigrations().map(({ name }) => name);
@@ -78,6 +87,7 @@ export async function inspectPostgresStore(options: PostgresStoreOptions): Promi
       facts: [
         poolerFact(way, options),
         ...factsOf(settings, { ...options, pooler: isPooled(way, options) }),
+        ...(settings.there ? [] : [rightsFact(settings)]),
         snapshotFact((await client.query<SnapshotRow>(OLDEST_SNAPSHOT.text)).rows[0]),
         ...(settings.there ? [await readEpoch(client, schema)] : []),
         ...sealFacts(seal),
@@ -117,7 +127,7 @@ function factsOf(settings: Settings, options: PostgresStoreOptions): readonly St
   const { version, fsync, commit, pages, recovering, connections } = settings;
   const wanted = (options.connectionsMax ?? CONNECTIONS_DEFAULT) + 2;
   return [
-    fact('server', String(version), {
+    fact('server', `PostgreSQL ${Math.floor(version / 10_000)}.${version % 10_000}`, {
       isWrong: version < VERSION_MIN,
       change: 'Holdfast needs PostgreSQL 14 or newer.',
     }),
@@ -140,6 +150,18 @@ function factsOf(settings: Settings, options: PostgresStoreOptions): readonly St
       change: `A coordinator uses up to ${wanted}. Raise max_connections, or lower postgres.connectionsMax.`,
     }),
   ];
+}
+
+/** Only the first start needs this right: it creates the schema and its tables. */
+function rightsFact({ user, database, may_create }: Settings): StoreFact {
+  return fact(
+    'rights',
+    may_create ? `${user} may create the schema` : `${user} may create nothing`,
+    {
+      isWrong: !may_create,
+      change: `The first start creates the schema. Allow it, as the owner of the database: grant create on database ${database} to ${user};`,
+    },
+  );
 }
 
 function snapshotFact(oldest: SnapshotRow | undefined): StoreFact {
