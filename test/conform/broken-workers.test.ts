@@ -19,6 +19,7 @@ const FINDS: Readonly<Record<Flaw, readonly [string, RegExp]>> = {
   'acts-on-a-stale-fence': ['replaced', /refused as \S+, the worker sent \d+ more/],
   'gives-up-when-cut-off': ['authority', /the execution did not end|the worker did not claim/],
   'sends-unknown-fields': ['messages', /announcements was refused with 400 .*host/],
+  'waits-in-claims': ['start', /waitMs, but the reply to greet has claimsWait: false/],
   'ignores-drain': ['drain', /did not announce the state draining|without giving its claim back/],
 };
 
@@ -31,13 +32,14 @@ function run(names: readonly string[], flaw?: Flaw): Promise<ReadonlyMap<string,
 describe('the conformance runner', { concurrency: true }, () => {
   test('a small worker that keeps the rules passes the cases that find its flaws', async () => {
     const cases = Object.values(FINDS).map(([name]) => name);
-    const reports = await run(['echo', 'steps', 'session-ended', ...cases]);
+    const names = new Set(['start', 'echo', 'steps', 'session-ended', ...cases]);
+    const reports = await run([...names]);
     const failed = [...reports.values()].filter(({ ok }) => !ok);
     assert.deepEqual(
       failed.map(({ name, found }) => `${name}: ${found}`),
       [],
     );
-    assert.equal(reports.size, cases.length + 4);
+    assert.deepEqual(new Set(reports.keys()), names);
   });
 
   for (const [flaw, [name, finding]] of sample('broken workers', Object.entries(FINDS), 3)) {

@@ -10,7 +10,8 @@ export type Flaw =
   | 'forgets-heartbeats'
   | 'gives-up-when-cut-off'
   | 'sends-unknown-fields'
-  | 'ignores-drain';
+  | 'ignores-drain'
+  | 'waits-in-claims';
 
 interface Place {
   readonly url: string;
@@ -159,7 +160,8 @@ export class SmallWorker {
   }
 
   async #claimOnce(): Promise<void> {
-    const body = { session: this.session, pipelines: PIPELINES, shares: SHARES };
+    const waits = this.flaw === 'waits-in-claims' && { waitMs: 300 };
+    const body = { session: this.session, pipelines: PIPELINES, shares: SHARES, ...waits };
     const { kind, claims } = await this.send('POST', '/v1/work/claims', body);
     if (kind === 'refused') throw new Dropped();
     const [claim] = claims as readonly Claim[];

@@ -66,6 +66,12 @@ async function startProblem(proxy: FaultProxy, waitMs: number): Promise<string |
       ),
     waitMs,
   );
+  const isWaiting = proxy.exchanges.some(
+    ({ kind, body }) => kind === 'claimExecutions' && Number(body['waitMs'] ?? 0) > 0,
+  );
+  if (isWaiting) {
+    return 'The worker sent a claim with waitMs, but the reply to greet has claimsWait: false. Wait for wakeups instead.';
+  }
   if (claimed !== undefined) {
     return proxy.exchanges[0]?.kind === 'greet' ? undefined : 'The first message was not greet.';
   }
