@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ProblemReply } from '../protocol/rest/route.ts';
 
 /** The content of the compressed file, as JSON. */
@@ -37,7 +37,9 @@ export function addDocs(app: FastifyInstance): void {
   const config = { name: 'docs' } as object;
   let reading: Promise<PackedSite> | undefined;
   app.get('/docs', { config }, (_, reply) => reply.redirect('/docs/'));
-  app.get('/docs/*', { config }, async (request, reply) => {
+  // Monitors and link checkers send HEAD.
+  const method = ['GET', 'HEAD'];
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     reading ??= readSite();
     // A site that was built meanwhile is found by the next request.
     const site = await reading.catch((fault: unknown) => {
@@ -57,7 +59,8 @@ export function addDocs(app: FastifyInstance): void {
     reply.headers({ ...headersFor(site), etag, 'cache-control': 'no-cache' });
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     return reply.type(TYPES[extname(name)] ?? 'application/octet-stream').send(bytes);
-  });
+  };
+  app.route({ method, url: '/docs/*', config, handler });
 }
 
 /** Pages may be requested without their extension. */

@@ -31,6 +31,7 @@ test('the site builds, offline, and a coordinator serves it', { timeout: 300_000
   const etag = page.headers.get('etag') ?? '';
   const again = await fetch(page.url, { headers: { 'if-none-match': etag } });
   assert.equal(again.status, 304);
+  assert.equal((await fetch(page.url, { method: 'HEAD' })).status, 200);
   assert.equal((await fetch(`${server.url}/docs`)).url, `${server.url}/docs/`);
   assert.match(await (await fetch(`${server.url}/docs/llms.txt`)).text(), /^# Holdfast\n/);
   const short = await fetch(`${server.url}/docs/start/five-minutes`);
