@@ -148,6 +148,7 @@ holdfast submit order 1 --key order-4711; holdfast cancel ${idIn('list')}; holdf
   'docs/operate/compose.md': {
     fill: { 'node_modules/holdfast/deploy': join(ROOT, 'deploy'), '| grep': '; echo' },
   },
+  'docs/operate/metrics.md': { before: 'holdfast serve --auth off --admin main\n' },
   'docs/operate/keys.md': {
     before: 'holdfast serve --store postgres://db/app --auth off --admin main\n',
     fill: { '<id>': idIn('keys create one --roles work --project shop') },
