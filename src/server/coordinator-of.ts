@@ -121,27 +121,32 @@ export function buildCoordinator(
 /** A project that searches all the time leaves half of the event loop to the others. */
 const WEIGHT_PER_MS = SHARES.beside;
 
-/**
- * The cost of a search depends on the project's rows, so it shows only afterwards. SQLite reads on
- * the event loop, before the call returns.
- */
+/** The most searches of one project in progress, because PostgreSQL runs them side by side. */
+const SEARCHES_MAX = 2;
+
+/** The cost of a search depends on the project's rows, so it shows only afterwards. */
 function searchStore(
   store: CoordinatorStore,
   shares: FairShares,
   clock: Pick<Clock, 'monotonicMs'>,
 ): CoordinatorStore {
+  const turns = new Turns(SEARCHES_MAX);
   const charged =
     <Query extends { readonly project?: ProjectName }, Found>(
       search: (query: Query) => Promise<Found>,
     ) =>
     (query: Query): Promise<Found> => {
-      const beganMs = clock.monotonicMs();
-      const found = search(query);
-      const weight = Math.floor((clock.monotonicMs() - beganMs) * WEIGHT_PER_MS);
-      if (weight > 0 && query.project !== undefined) {
-        shares.charge(projectShare(query.project), weight);
-      }
-      return found;
+      const { project } = query;
+      if (project === undefined) return search(query);
+      return turns.take(project, async () => {
+        const beganMs = clock.monotonicMs();
+        try {
+          return await search(query);
+        } finally {
+          const weight = Math.floor((clock.monotonicMs() - beganMs) * WEIGHT_PER_MS);
+          if (weight > 0) shares.charge(projectShare(project), weight);
+        }
+      });
     };
   const { executions } = store;
   return {
