@@ -23,9 +23,9 @@ const reached =
     ? { url, key, stream: true }
     : {
         transport: await sqsTransport({
-          client: queueClient(queues),
+          client: queueClient(),
           requestQueueUrl: queues.requests,
-          replyQueueUrl: queues.healthy,
+          replyQueueUrl: queues.replies,
           signing: signingOf('healthy'),
         }),
       };

@@ -14,7 +14,7 @@ import { Signer } from '../../src/protocol/messages/signing.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { Caller } from '../coordinator/caller.ts';
 import { openEndpoint } from '../transports/transport-set.ts';
-import { type QueueAddresses, queueClient, signingOf } from './queues.ts';
+import { type QueuesByProject, queueClient, signingOf } from './queues.ts';
 
 /** The addresses and keys of a tenant. */
 export interface Access {
@@ -25,7 +25,7 @@ export interface Access {
   readonly weakKey: string;
   /** The port of the push endpoint. */
   readonly endpointPort: number;
-  readonly queues?: QueueAddresses;
+  readonly queues?: QueuesByProject;
 }
 
 export class Tenant extends Caller {
@@ -46,7 +46,7 @@ export class Tenant extends Caller {
 
 /**
  * `push`: an endpoint of the hostile project. `archive`: retention of three seconds there. `queue`:
- * both projects use the same queue, and the healthy worker has no other way.
+ * workers over SQS, with a request queue for each project.
  */
 export type Need = 'push' | 'archive' | 'queue';
 
@@ -305,15 +305,15 @@ let sendQueued: () => Promise<void>;
 
 async function openQueue({ access: { queues } }: Tenant): Promise<void> {
   if (queues === undefined) throw new Error('there is no queue');
-  const { requests, hostile } = queues;
-  const { send } = await sqsQueues(queueClient(queues));
+  const { requests, replies } = queues.hostile;
+  const { send } = await sqsQueues(queueClient());
   const signer = new Signer('hostile', signingOf('hostile'));
   const message: RequestEnvelope = { v: WORK_VERSION, id: 'x', kind: 'greet', body: {} };
   const envelope = toJson(message);
   sendQueued = () => {
     const at = Date.now();
     const to = 'coordinator';
-    const request: QueuedRequest = { to, at, until: at + 60_000, replyTo: hostile, envelope };
+    const request: QueuedRequest = { to, at, until: at + 60_000, replyTo: replies, envelope };
     return send(requests, signer.sign(request));
   };
 }

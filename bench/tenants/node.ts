@@ -13,7 +13,7 @@ import {
 import { openServer, type SqsKey } from '../../src/server/serve.ts';
 import type { StoreLocation } from '../executions/store-location.ts';
 import { type Need, PUSH_SIGNING } from './attacks.ts';
-import { type QueueAddresses, queueClient, signingOf } from './queues.ts';
+import { type QueuesByProject, queueClient, signingOf } from './queues.ts';
 
 const KEEP_MS = 3_000;
 
@@ -22,7 +22,7 @@ const { location, needs, endpointPort, folder, queues } = JSON.parse(process.arg
   needs?: Need;
   endpointPort: number;
   folder: string;
-  queues?: QueueAddresses;
+  queues?: QueuesByProject;
 };
 const { store } = await openHoldfast({
   store:
@@ -67,10 +67,13 @@ const { url, grpcAddress } = await openServer({
   }),
   ...(queues && {
     sqs: {
-      ...{ client: queueClient(queues), requestQueueUrl: queues.requests },
-      poisonQueueUrl: queues.poison,
-      replyQueues: [queues.healthy, queues.hostile],
-      keys: { healthy: sqsKey('healthy'), hostile: sqsKey('hostile') },
+      ...{ client: queueClient(), requestQueueUrl: queues.healthy.requests },
+      poisonQueueUrl: queues.healthy.poison,
+      replyQueues: [queues.healthy.replies, queues.hostile.replies],
+      keys: {
+        healthy: sqsKey('healthy'),
+        hostile: { ...sqsKey('hostile'), requestQueueUrl: queues.hostile.requests },
+      },
     },
   }),
   ...(needs === 'archive' && {

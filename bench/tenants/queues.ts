@@ -1,22 +1,24 @@
-// SQS queues on loopback, in their own process: those of the coordinator, and one for the replies to
-// each project.
+// The SQS queues of one project, on loopback and in their own process, as each queue of SQS has its
+// own throughput.
 
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { startFauxqs } from 'fauxqs';
 
 export interface QueueAddresses {
-  readonly endpoint: string;
   readonly requests: string;
+  readonly replies: string;
   readonly poison: string;
-  readonly healthy: string;
-  readonly hostile: string;
 }
 
-export function queueClient({ endpoint }: QueueAddresses): SQSClient {
-  return new SQSClient({
-    ...{ endpoint, region: 'us-east-1', useQueueUrlAsEndpoint: false },
-    credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
-  });
+export type QueuesByProject = Readonly<Record<'healthy' | 'hostile', QueueAddresses>>;
+
+/** It reaches each queue at its own address. */
+export function queueClient(): SQSClient {
+  const credentials = { accessKeyId: 'any', secretAccessKey: 'any' };
+  // It warns that the queues are not at AWS.
+  const quiet = (): void => undefined;
+  const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+  return new SQSClient({ region: 'us-east-1', credentials, logger });
 }
 
 /** The signing key of a project has the project's name as its id. */
@@ -29,13 +31,13 @@ export function signingOf(project: string): {
 
 if (import.meta.main) {
   const faux = await startFauxqs({ port: 0, host: '127.0.0.1', logger: false });
-  const queue = (name: string): string => faux.createQueue(name).queueUrl;
+  // Its host is not a name that resolves.
+  const queue = (name: string): string =>
+    faux.createQueue(name).queueUrl.replace('sqs.us-east-1.', '');
   const addresses: QueueAddresses = {
-    endpoint: `http://127.0.0.1:${faux.port}`,
     requests: queue('requests'),
+    replies: queue('replies'),
     poison: queue('poison'),
-    healthy: queue('healthy'),
-    hostile: queue('hostile'),
   };
   console.log(JSON.stringify(addresses));
   process.on('disconnect', () => process.exit(0));

@@ -4,7 +4,7 @@
 
 import { freePort } from '../../test/services/free-port.ts';
 import { Caller } from '../coordinator/caller.ts';
-import { start } from '../coordinator/processes.ts';
+import { type Running, start } from '../coordinator/processes.ts';
 import { openStoreFactory } from '../executions/store-factory.ts';
 import type { StoreLocation } from '../executions/store-location.ts';
 import { drive, medianRatio, medianRound, type Round } from '../measure.ts';
@@ -12,7 +12,6 @@ import type { Result, Settings } from '../report.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 import type { Plan, Suite } from '../suite.ts';
 import { ATTACKS, type Attack } from './attacks.ts';
-import type { QueueAddresses } from './queues.ts';
 
 const STORES = ['sqlite', 'postgres'] as const;
 const IN_FLIGHT = 16;
@@ -61,15 +60,16 @@ async function measure(
 ): Promise<readonly Result[]> {
   const { needs } = attack;
   const endpointPort = await freePort();
-  const queueServer = needs === 'queue' ? await start('../tenants/queues.ts') : undefined;
-  const queues = queueServer && (JSON.parse(queueServer.firstLine) as QueueAddresses);
+  const servers = needs === 'queue' ? [await startQueues(), await startQueues()] : [];
+  const [ofHealthy, ofHostile] = servers.map(({ firstLine }) => JSON.parse(firstLine) as object);
+  const queues = ofHealthy && { healthy: ofHealthy, hostile: ofHostile };
   const given = { location, needs, endpointPort, folder, queues };
   const node = await start('../tenants/node.ts', given);
   const { url, grpcAddress, healthy, hostile, weak } = JSON.parse(node.firstLine) as Record<
     string,
     string
   >;
-  const worker = await start('worker.ts', { url, key: healthy, queues });
+  const worker = await start('worker.ts', { url, key: healthy, queues: ofHealthy });
   const access = { url, grpcAddress, key: hostile, weakKey: weak, endpointPort, queues };
   const tenant = await start('../tenants/hostile.ts', { ...access, attack: attack.name });
   const caller = new Caller(url ?? '', healthy);
@@ -94,9 +94,11 @@ async function measure(
     await tenant.stop();
     await worker.stop();
     await node.stop();
-    await queueServer?.stop();
+    for (const server of servers) await server.stop();
   }
 }
+
+const startQueues = (): Promise<Running> => start('../tenants/queues.ts');
 
 interface Rounds {
   readonly alone: readonly Round[];

@@ -184,7 +184,7 @@ export const configSchema = closed({
       'Queues that replies can go to; a trailing * matches any ending (default none)',
     ),
     keysFile: text(
-      'JSON file with the keys that sign messages: { id: { secret, project } } (default none)',
+      'JSON file with the keys that sign messages: { id: { secret, project, requestQueueUrl } } (default none)',
     ),
     region: text('AWS region (default the one in the queue URL)'),
     endpoint: url('URL of an SQS-compatible server (default AWS)'),

@@ -79,22 +79,22 @@ async function openGrpc(
 
 const VISIBLE_MS = 30_000;
 
-/** Undefined if SQS is not configured. */
+/** Each request queue is read on its own, so that a full one delays no other. */
 async function openSqs(
   parts: TransportParts,
   { sqs }: ServerOptions,
-): Promise<SqsServer | undefined> {
-  if (sqs === undefined) return undefined;
-  const { requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs = VISIBLE_MS } = sqs;
+): Promise<readonly SqsServer[]> {
+  if (sqs === undefined) return [];
+  const { poisonQueueUrl, replyQueues, visibleMs = VISIBLE_MS } = sqs;
   const { coordinator, stopping, log, limits } = parts;
-  const { signer, projectOf, replyQueuesOf } = signingKeys(sqs.keys);
-  return new SqsServer({
-    ...{ coordinator, signer, stopping, requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs },
+  const { signer, projectOf, replyQueuesOf, requestQueueOf, requestQueues } = signingKeys(sqs.keys);
+  const common = {
+    ...{ coordinator, signer, stopping, poisonQueueUrl, replyQueues, visibleMs },
     replyQueuesOf,
     bytesMax: limits.bodyBytesMax,
     queues: await sqsQueues(sqs.client),
     dispatch: dispatchFor(parts),
-    callerOf: (kid) => ({
+    callerOf: (kid: string) => ({
       // One key for the whole project, so that a worker can rotate its key in the middle of an
       // execution (M-20).
       key: 'queue',
@@ -104,6 +104,12 @@ async function openSqs(
       roles: new Set<Role>(['work']),
     }),
     onFault: faultLogOf(log),
+  };
+  const all = new Set([sqs.requestQueueUrl, ...requestQueues]);
+  return [...all].map((requestQueueUrl) => {
+    const isOfQueue = (kid: string): boolean =>
+      (requestQueueOf(kid) ?? sqs.requestQueueUrl) === requestQueueUrl;
+    return new SqsServer({ ...common, requestQueueUrl, isOfQueue });
   });
 }
 
@@ -138,7 +144,7 @@ export async function openTransports(
     grpc,
     circuits: () => pushers.map(({ circuit }) => circuit),
     async close() {
-      await Promise.all([grpc?.close(), sqs?.close(), ...pushers.map((each) => each.close())]);
+      await Promise.all([grpc?.close(), ...[...sqs, ...pushers].map((each) => each.close())]);
     },
   };
 }

@@ -309,3 +309,34 @@ test('M-4, M-13: a key with its own reply queues is answered in no others', asyn
     assert.deepEqual(await stand.queues.receive(own, { ...waiting, waitMs: 0 }), []);
   });
 });
+
+test('P-18, M-4: a key with its own request queue does not wait for another queue, and is handled in no other', async () => {
+  const slow = Promise.withResolvers<Uint8Array>();
+  const given = stand.options();
+  const own = stand.queue('request');
+  const strange = { ...given.keys['strange'], requestQueueUrl: own };
+  const options = { ...given, keys: { ...given.keys, strange } } as SqsOptions;
+  const { signal } = new AbortController();
+  const waiting = { waitMs: 20_000, visibleMs: 60_000, signal };
+  let begun = 0;
+  const store = withBlobs(() => {
+    begun += 1;
+    return slow.promise;
+  });
+  await played(options, store, async () => {
+    const replyTo = stand.queue('reply');
+    const text = stand.signed(GET, 'none', replyTo);
+    for (let nth = 0; nth < 100; nth += 1) await stand.queues.send(options.requestQueueUrl, text);
+    await until(async () => (begun >= 50 ? true : undefined));
+    await stand.queues.send(own, stand.ofStranger(replyTo));
+    assert.equal((await stand.queues.receive(replyTo, waiting)).length, 1);
+    const elsewhere = stand.ofStranger(replyTo);
+    await stand.queues.send(options.requestQueueUrl, elsewhere);
+    slow.resolve(new Uint8Array([1]));
+    const parked = await stand.queues.receive(options.poisonQueueUrl, waiting);
+    assert.deepEqual(
+      parked.map(({ body }) => body),
+      [elsewhere],
+    );
+  });
+});

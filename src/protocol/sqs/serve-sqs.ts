@@ -1,4 +1,4 @@
-// The worker protocol over SQS. Any number of coordinators read requests from one queue. Each reply
+// The worker protocol over SQS. Any number of coordinators read requests from a queue. Each reply
 // goes to the queue that its request names. SQS hides a message while a coordinator handles it.
 // Messages that no coordinator can handle go to a queue of their own, for people.
 
@@ -33,6 +33,8 @@ export interface SqsParts {
   /** The caller that a key of the signer stands for. */
   readonly callerOf: (kid: string) => Caller;
   readonly requestQueueUrl: string;
+  /** Whether this key may use the request queue. */
+  readonly isOfQueue: (kid: string) => boolean;
   readonly poisonQueueUrl: string;
   /** Queues for replies: exact, or a prefix if it ends with `*`. */
   readonly replyQueues: readonly string[];
@@ -208,16 +210,19 @@ export class SqsServer {
     return queues.send(replyTo, signer.sign(referring, kid));
   }
 
-  /** A key alone must not make this coordinator call an address of the sender's choice. */
+  /**
+   * A key alone must not make this coordinator call an address of the sender's choice, and not fill
+   * the queue of another key.
+   */
   #mayReply({ claims, kid }: { readonly claims: QueuedRequest; readonly kid: string }): boolean {
-    const { replyQueues, replyQueuesOf } = this.#parts;
+    const { replyQueues, replyQueuesOf, isOfQueue } = this.#parts;
     const url: unknown = claims.replyTo;
     const isAmong = (queues: readonly string[]): boolean =>
       typeof url === 'string' &&
       queues.some((each) =>
         each.endsWith('*') ? url.startsWith(each.slice(0, -1)) : url === each,
       );
-    return isAmong(replyQueues) && isAmong(replyQueuesOf(kid) ?? replyQueues);
+    return isOfQueue(kid) && isAmong(replyQueues) && isAmong(replyQueuesOf(kid) ?? replyQueues);
   }
 
   async #park({ body, receipt }: QueueMessage): Promise<void> {

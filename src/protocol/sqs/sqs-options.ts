@@ -24,13 +24,18 @@ export interface SqsKey {
    * share one.
    */
   readonly replyQueues?: readonly string[];
+  /**
+   * The queue to which its workers send requests. Default: the queue of all coordinators. Messages
+   * of a project delay those of other projects in the same queue.
+   */
+  readonly requestQueueUrl?: string;
 }
 
 /** SQS queues of a coordinator. */
 export interface SqsOptions {
   /** An `SQSClient` of `@aws-sdk/client-sqs` with your region and credentials. You destroy it. */
   readonly client: SqsClient;
-  /** The queue of all coordinators. */
+  /** The queue of all coordinators, for keys without a queue of their own. */
   readonly requestQueueUrl: string;
   /** The queue for messages that no coordinator can handle. */
   readonly poisonQueueUrl: string;
@@ -48,7 +53,9 @@ export interface SqsOptions {
 const NAMES: readonly (keyof SqsOptions)[] = [
   ...(['client', 'requestQueueUrl', 'poisonQueueUrl', 'replyQueues', 'keys', 'visibleMs'] as const),
 ];
-const KEY_NAMES: readonly (keyof SqsKey)[] = ['secret', 'project', 'replyQueues'];
+const KEY_NAMES: readonly (keyof SqsKey)[] = [
+  ...(['secret', 'project', 'replyQueues', 'requestQueueUrl'] as const),
+];
 const URL_MAX = 2_048;
 
 export function readSqsOptions(given: SqsOptions): SqsOptions {
@@ -70,6 +77,10 @@ export interface KnownKeys {
   projectOf(kid: string): ProjectName;
   /** Undefined if it has none of its own. */
   replyQueuesOf(kid: string): readonly string[] | undefined;
+  /** Undefined if it has none of its own. */
+  requestQueueOf(kid: string): string | undefined;
+  /** The request queues of single keys. */
+  readonly requestQueues: ReadonlySet<string>;
 }
 
 export function signingKeys(given: SqsOptions['keys']): KnownKeys {
@@ -77,9 +88,11 @@ export function signingKeys(given: SqsOptions['keys']): KnownKeys {
   const shape = '{ k1: { secret, project } }';
   const entries = readHiddenEntries(what, given, shape).map(([id, key], index) => {
     const nth = `${what}: key ${index + 1}`;
-    const { secret, project, replyQueues } = readHidden(nth, key as SqsKey, KEY_NAMES);
+    const read = readHidden(nth, key as SqsKey, KEY_NAMES);
+    const { secret, project, replyQueues, requestQueueUrl } = read;
     const queues = replyQueues === undefined ? undefined : ownQueuesIn(nth, replyQueues);
-    return { id, secret, project: projectIn(nth, project), queues };
+    const [requests] = requestQueueUrl === undefined ? [] : ownQueuesIn(nth, [requestQueueUrl]);
+    return { id, secret, project: projectIn(nth, project), queues, requests };
   });
   const [first] = entries;
   if (first === undefined) throw new InvalidInput(`${what} must have at least one key.`);
@@ -88,8 +101,11 @@ export function signingKeys(given: SqsOptions['keys']): KnownKeys {
   requireOwnSecrets(what, entries);
   const projects = new Map(entries.map(({ id, project }) => [id, project]));
   const queues = new Map(entries.map((each) => [each.id, each.queues]));
+  const requests = new Map(entries.map((each) => [each.id, each.requests]));
   return {
     replyQueuesOf: (kid) => queues.get(kid),
+    requestQueueOf: (kid) => requests.get(kid),
+    requestQueues: new Set(entries.flatMap((each) => each.requests ?? [])),
     signer,
     // The caller passes only ids of keys that verified a signature.
     projectOf: (kid) => projects.get(kid) ?? first.project,
@@ -126,7 +142,9 @@ function ownQueuesIn(what: string, given: unknown): readonly string[] {
   try {
     return queuesIn(what, given);
   } catch {
-    throw new InvalidInput(`${what}: replyQueues must be a list of URLs. The value is hidden.`);
+    throw new InvalidInput(
+      `${what}: replyQueues must be a list of URLs, and requestQueueUrl one URL. The value is hidden.`,
+    );
   }
 }
 
