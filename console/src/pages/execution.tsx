@@ -223,7 +223,10 @@ function Facts({ execution, events }: FactsProps): ReactNode {
     [
       'Submitted',
       <span key="at">
-        <Time at={submittedAt} /> <Until at={submittedAt} />
+        <Time at={submittedAt} />{' '}
+        <span className="about">
+          · <Until at={submittedAt} />
+        </span>
       </span>,
     ],
     ...(submittedBy === undefined ? [] : [['Submitted by', actorText(submittedBy)] as const]),

@@ -82,7 +82,12 @@ function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): Rea
           <ol>
             {nextTimes.map((at, index) => (
               <li key={at}>
-                <Time at={at} /> {index === 0 ? <Until at={at} /> : null}
+                <Time at={at} />
+                {index === 0 ? (
+                  <span className="about">
+                    <Until at={at} />
+                  </span>
+                ) : null}
               </li>
             ))}
           </ol>

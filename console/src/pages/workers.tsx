@@ -65,10 +65,9 @@ function Sessions({ range }: { readonly range: ChosenRange }): ReactNode {
       </section>
       {/* Once the list is there, so that nothing below it moves. */}
       {read.isPending || workers.isPending ? null : (
-        <>
-          <HeatMap rangeMs={range.rangeMs} to={range.to} />
+        <HeatMap rangeMs={range.rangeMs} to={range.to}>
           <RefusedWrites />
-        </>
+        </HeatMap>
       )}
     </>
   );

@@ -30,44 +30,49 @@ interface HeatMapProps {
   readonly rangeMs: number;
   /** The end of the range; now by default. */
   readonly to?: string | undefined;
+  /** Shown below once the rows are there, so that nothing moves. */
+  readonly children?: ReactNode;
 }
 
-export function HeatMap({ rangeMs, to }: HeatMapProps): ReactNode {
+export function HeatMap({ rangeMs, to, children }: HeatMapProps): ReactNode {
   const { data, error } = useRead(requestTo('GET /v1/heartbeats', { rangeMs, to }), {
     everyMs: POLL_MS,
   });
   const { items = [], observedSince, isCut } = data ?? {};
   const lost = items.filter(({ cells }) => cells.includes('x')).length;
   return (
-    <section className="card heat" aria-label="Heartbeats">
-      <header className="section-head">
-        <h2>
-          Heartbeats, {to === undefined ? 'last ' : ''}
-          {durationText(rangeMs)}
-        </h2>
-        <span className={lost === 0 ? 'about' : 'bad'}>
-          {plural(lost, 'session')} lapsed{isCut ? `, of the ${items.length} shown` : ''}
-        </span>
-      </header>
-      <ProblemNote error={error} />
-      {data !== undefined && items.length === 0 ? <p className="about">No sessions</p> : null}
-      {items.map((row) => (
-        <HeatRow key={row.session} row={row} of={data as HeartbeatsMessage} />
-      ))}
-      <p className="about heat-note">
-        Green: in time. Amber: late. Red: lapsed. ▲: session lost, others take over. ✕: late write
-        refused. Grey: not open, or not observed
-        {observedSince === undefined ? (
-          ''
-        ) : (
-          <>
-            {' '}
-            before <Time at={observedSince} />
-          </>
-        )}
-        .
-      </p>
-    </section>
+    <>
+      <section className="card heat" aria-label="Heartbeats">
+        <header className="section-head">
+          <h2>
+            Heartbeats, {to === undefined ? 'last ' : ''}
+            {durationText(rangeMs)}
+          </h2>
+          <span className={lost === 0 ? 'about' : 'bad'}>
+            {plural(lost, 'session')} lapsed{isCut ? `, of the ${items.length} shown` : ''}
+          </span>
+        </header>
+        <ProblemNote error={error} />
+        {data !== undefined && items.length === 0 ? <p className="about">No sessions</p> : null}
+        {items.map((row) => (
+          <HeatRow key={row.session} row={row} of={data as HeartbeatsMessage} />
+        ))}
+        <p className="about heat-note">
+          Green: in time. Amber: late. Red: lapsed. ▲: session lost, others take over. ✕: late write
+          refused. Grey: not open, or not observed
+          {observedSince === undefined ? (
+            ''
+          ) : (
+            <>
+              {' '}
+              before <Time at={observedSince} />
+            </>
+          )}
+          .
+        </p>
+      </section>
+      {data === undefined && error === null ? null : children}
+    </>
   );
 }
 

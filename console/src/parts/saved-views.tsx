@@ -1,7 +1,7 @@
 // Saved views of a page: filters under a name, shared by all users of the project. The address has the
 // view beside its filter, so that it works as a link and shows changes since.
 
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { SavedViewMessage } from '../../../src/features/views/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useMay, useOperation, useRead } from '../api/reads.ts';
@@ -30,9 +30,12 @@ export function SavedViews({ location, builtIn }: SavedViewsProps): ReactNode {
   const id = location.query.get('view');
   const chosen = saved.find((view) => view.id === id);
   const query = filterText(location.query);
+  const arrivedAt = useRef<string>(undefined);
   useEffect(() => {
-    // A link may name the view alone.
-    if (chosen !== undefined && query === '') goTo(location, chosen, 'replace');
+    if (chosen === undefined || arrivedAt.current === chosen.id) return;
+    arrivedAt.current = chosen.id;
+    // A link may name the view alone. Later, an empty filter is the user's choice.
+    if (query === '') goTo(location, chosen, 'replace');
   }, [chosen, query, location]);
   const isKnown = [...builtIn, ...saved].some((view) => isSame(view.query, query));
   const names = [...builtIn, ...saved].map((view) => view.name);

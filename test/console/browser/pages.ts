@@ -92,7 +92,7 @@ async function look({ driver, world }: Scene, each: PageUnderTest): Promise<void
     await driver.checkAccess(`${each.name}, ${theme}`);
     await driver.shoot(`${each.name}-${theme}`);
   }
-  await driver.checkWidth(400, each.name);
+  await driver.checkWidth(390, each.name);
   await driver.checkWidth(2_560);
 }
 

@@ -156,6 +156,14 @@ const views: BrowserCase = {
     await driver.checkAccess('a saved view');
     await driver.open('/executions?view=undone-orders', 'Executions');
     await page.waitForURL(/status=compensated&pipeline=order&view=undone-orders$/);
+    await page.getByLabel('compensated').uncheck();
+    await page.getByLabel('Search', { exact: true }).fill('');
+    await driver.button('Search').click();
+    await driver.button('Save changes to "Undone orders"').waitFor();
+    assert.equal(new URL(page.url()).search, '?view=undone-orders', 'a removed filter stays away');
+    await page.goBack();
+    await page.goBack();
+    await page.waitForURL(/status=compensated&pipeline=order&view=undone-orders$/);
     await page.getByLabel('Top level only').check();
     await driver.button('Save changes to "Undone orders"').click();
     await driver.button('Save changes to "Undone orders"').waitFor({ state: 'detached' });
