@@ -223,7 +223,7 @@ export const scheduleOperations = {
     tag: 'Schedules',
     summary: 'Delete a schedule',
     description:
-      'Deletes the schedule and writes an audit record. Executions that it submitted continue. A second delete is refused with `schedule-unknown`.',
+      'Deletes the schedule and writes an audit record. Executions that it submitted continue. Repeating it changes nothing.',
     allows: ['operate'],
     params: scheduleParams,
     responses: CHANGED,
