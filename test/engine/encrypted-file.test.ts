@@ -33,6 +33,14 @@ const secretive = pipeline<unknown, unknown>({
   },
 });
 
+const echoes = pipeline<unknown, unknown>({
+  name: 'echoes',
+  run: async (ctx, input) => [
+    await ctx.step('first', () => input),
+    await ctx.step('echo', () => input),
+  ],
+});
+
 async function bytesOf(folder: string): Promise<Buffer> {
   const names = await readdir(folder);
   return Buffer.concat(await Promise.all(names.map((name) => readFile(join(folder, name)))));
@@ -44,13 +52,17 @@ test('a store file whose values go through a codec has none of them in the clear
   const codec = aesCodec([{ id: 'k', key: new Uint8Array(32).fill(9) }]);
   const holdfast = new Holdfast({ store, codec });
   try {
-    await holdfast.worker({ pipelines: [secretive, child], pollMs: 20 });
+    await holdfast.worker({ pipelines: [secretive, child, echoes], pollMs: 20 });
     await holdfast.templates.put({ id: 't', version: 1, pipeline: 'x', defaults: { SECRET } });
     await holdfast.schedules.put({ id: 's', every: 86_400_000, pipeline: 'x', input: SECRET });
     const handle = await holdfast.submit(secretive, { SECRET }, { key: 'k' });
     await holdfast.signal(handle.id, { name: 'word', value: SECRET });
     assert.deepEqual(await handle.result(), { SECRET });
     assert.equal((await holdfast.attachment(handle.id, 'bytes'))?.length, LARGE.length);
+    const { id } = await holdfast.submit(echoes, 'old');
+    await holdfast.result(id);
+    const edited = await holdfast.repair.redrive(id, { from: 'echo', input: { SECRET } });
+    assert.deepEqual(await holdfast.result(edited.id), ['old', { SECRET }]);
     assert.equal((await bytesOf(folder)).includes(SECRET), false);
   } finally {
     await holdfast.close();
