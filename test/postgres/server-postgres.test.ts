@@ -205,6 +205,9 @@ test('T-3: tables restored from a dump into the same server raise the epoch', as
     'alter sequence copied.fence rename to old; create sequence copied.fence as bigint start 1099511627777 minvalue 1099511627777',
   );
   assert.ok((await fenceOf(store)) > before + 2 ** 39);
+  const { facts } = await inspectPostgresStore({ url: server.url, schema: 'copied' });
+  const epoch = facts.find(({ name }) => name === 'epoch');
+  assert.match(epoch?.found ?? '', /tables were created anew, as by a restore from a dump/);
   await store.close();
 });
 

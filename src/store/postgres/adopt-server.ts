@@ -65,7 +65,10 @@ export async function adopt(queries: Queries, policy: LeasePolicy): Promise<bool
       differs(seen.system_id, system_id) ||
       differs(seen.timeline, timeline);
     if (moved) {
-      const reason = `server started anew, from ${seen.system_id}/${seen.timeline} to ${system_id}/${timeline}`;
+      const from = `${seen.system_id}/${seen.timeline}`;
+      const reason = seen.home
+        ? `server started anew, from ${from} to ${system_id}/${timeline}`
+        : 'tables were created anew, as by a restore from a dump';
       await liftFences(queries, { actor: 'holdfast', reason, endHalt: false });
     }
     await play(queries, extendLiving(policy));
