@@ -3,6 +3,8 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { WebSocket } from 'ws';
 import { handlerAnywhere } from '../../contract/transport/fake-endpoint.ts';
@@ -257,12 +259,22 @@ async function submitListed(tenant: Caller): Promise<void> {
   followed = 'listed';
 }
 
+/** Returns when all executions have ended. */
+async function cancelAll(tenant: Caller): Promise<void> {
+  const filter = JSON.stringify({ reason: 'x', filter: {} });
+  const { body } = await tenant.call('POST', '/v1/jobs/cancel', filter);
+  const { id } = JSON.parse(body) as { id: string };
+  for (let status = ''; status !== 'completed'; await pause(100)) {
+    const job = await tenant.call('GET', `/v1/jobs/${id}`);
+    ({ status } = JSON.parse(job.body) as { status: string });
+  }
+}
+
 /** Ends executions of many pipelines, whose rollups trends must read. */
 async function endPipelines(tenant: Caller): Promise<void> {
   if (followed !== '') return;
   await submitPipelines(tenant);
-  const job = JSON.stringify({ reason: 'x', filter: {} });
-  await tenant.call('POST', '/v1/jobs/cancel', job);
+  await cancelAll(tenant);
 }
 
 /** Submits executions that no worker runs, and starts jobs that cancel all of them. */
@@ -316,6 +328,11 @@ async function openQueue({ access: { queues } }: Tenant): Promise<void> {
     const request: QueuedRequest = { to, at, until: at + 60_000, replyTo: replies, envelope };
     return send(requests, signer.sign(request));
   };
+}
+
+/** Leaves no backlog to the next round. */
+async function purgeQueue({ access: { queues } }: Tenant): Promise<void> {
+  await queueClient().send(new PurgeQueueCommand({ QueueUrl: queues?.hostile.requests }));
 }
 
 /** Ends executions with long histories. They fall due together, while the round runs. */
@@ -559,13 +576,14 @@ export const ATTACKS: readonly Attack[] = [
   reading('ranges of an attribute', '/v1/executions?attribute=n&min=0&limit=1', submitListed),
   reading('audit', '/v1/audit?actor=nobody&action=cancel', submitListed),
   reading('lists of pipelines', '/v1/executions?limit=1', submitPipelines),
-  { name: 'push calls', inFlight: 0, needs: 'push', begin: callMe },
+  { name: 'push calls', inFlight: 0, needs: 'push', begin: callMe, end: cancelAll },
   {
     name: 'queued messages',
     inFlight: 32,
     needs: 'queue',
     begin: openQueue,
     operation: () => sendQueued(),
+    end: purgeQueue,
   },
   { name: 'archived executions', inFlight: 0, needs: 'archive', begin: endMany },
 ];

@@ -109,7 +109,8 @@ async function openSqs(
   return [...all].map((requestQueueUrl) => {
     const isOfQueue = (kid: string): boolean =>
       (requestQueueOf(kid) ?? sqs.requestQueueUrl) === requestQueueUrl;
-    return new SqsServer({ ...common, requestQueueUrl, isOfQueue });
+    const projects = new Set(Object.keys(sqs.keys).filter(isOfQueue).map(projectOf));
+    return new SqsServer({ ...common, requestQueueUrl, isOfQueue, isShared: projects.size > 1 });
   });
 }
 

@@ -327,7 +327,7 @@ test('P-18, M-4: a key with its own request queue does not wait for another queu
     const replyTo = stand.queue('reply');
     const text = stand.signed(GET, 'none', replyTo);
     for (let nth = 0; nth < 100; nth += 1) await stand.queues.send(options.requestQueueUrl, text);
-    await until(async () => (begun >= 50 ? true : undefined));
+    await until(async () => (begun >= 40 ? true : undefined));
     await stand.queues.send(own, stand.ofStranger(replyTo));
     assert.equal((await stand.queues.receive(replyTo, waiting)).length, 1);
     const elsewhere = stand.ofStranger(replyTo);

@@ -21,7 +21,13 @@ import {
 } from '../messages/queued.ts';
 import type { SignatureVerified, Signer } from '../messages/signing.ts';
 import type { WorkKind } from '../messages/work-messages.ts';
-import { type Caller, type Coordinator, ProblemReply, projectShare } from '../rest/route.ts';
+import {
+  type Caller,
+  type Coordinator,
+  ProblemReply,
+  projectShare,
+  shareNameOf,
+} from '../rest/route.ts';
 import { valueFor } from '../rest/work-content.ts';
 import type { Dispatch } from '../work/dispatch.ts';
 
@@ -33,6 +39,8 @@ export interface SqsParts {
   /** The caller that a key of the signer stands for. */
   readonly callerOf: (kid: string) => Caller;
   readonly requestQueueUrl: string;
+  /** Whether several projects use the request queue. */
+  readonly isShared: boolean;
   /** Whether this key may use the request queue. */
   readonly isOfQueue: (kid: string) => boolean;
   readonly poisonQueueUrl: string;
@@ -51,6 +59,10 @@ const HELD_MS = 20_000;
 const PAUSE_MS = 1_000;
 /** The most messages that one coordinator handles at once. Each project has a fair part of them. */
 const UNDER_WAY_MAX = 100;
+/** With these and the next ten, a project that is alone has not all of its part yet. */
+const UNSHARED_MAX = 40;
+/** Receiving and deleting a message, and sending its reply, cost as much as so many requests. */
+const MESSAGE_WEIGHT = 16;
 /** A message beyond its project's part returns after its own age, within these bounds. */
 const POSTPONED_MS = { min: 1_000, max: 60_000 } as const;
 /** A message that failed this many times will not succeed. */
@@ -94,11 +106,13 @@ export class SqsServer {
 
   async #read(): Promise<void> {
     const { queues, requestQueueUrl, visibleMs, stopping, coordinator, onFault } = this.#parts;
+    // Messages that wait in a project's own queue cost nothing; postponing them would.
+    const most = this.#parts.isShared ? UNDER_WAY_MAX : UNSHARED_MAX;
     while (!stopping.aborted) {
       try {
         const waiting = { waitMs: HELD_MS, visibleMs, signal: stopping };
         for (const each of await queues.receive(requestQueueUrl, waiting)) this.#take(each);
-        if (this.#underWay.size >= UNDER_WAY_MAX) await Promise.race(this.#underWay);
+        while (this.#underWay.size >= most) await Promise.race(this.#underWay);
       } catch (fault) {
         if (stopping.aborted) return;
         onFault('queue-unavailable', fault);
@@ -144,7 +158,9 @@ export class SqsServer {
     const isPoison = verified.kind === 'invalid' || !this.#mayReply(verified);
     if (isPoison || message.deliveries > DELIVERIES_MAX) return this.#park(message);
     const { claims, kid } = verified;
-    const envelope = await this.#envelopeOf(claims, this.#parts.callerOf(kid).project);
+    const { project } = this.#parts.callerOf(kid);
+    await coordinator.shares.begin(shareNameOf(kindIn(claims), project), MESSAGE_WEIGHT);
+    const envelope = await this.#envelopeOf(claims, project);
     if (envelope === TOO_LARGE) return this.#park(message);
     this.#workers.onMessage({ kid, replyTo: claims.replyTo }, nowMs);
     const reply = await this.#respond(verified, unheld(envelope), message.body.length);
@@ -257,6 +273,12 @@ function verifiedFrom(
   } catch {
     return { kind: 'invalid', why: 'it cannot be parsed' };
   }
+}
+
+/** Empty for a message in parts, which is no heartbeat. */
+function kindIn({ envelope }: QueuedRequest): string {
+  const { kind } = (envelope ?? {}) as { readonly kind?: unknown };
+  return typeof kind === 'string' ? kind : '';
 }
 
 /**
