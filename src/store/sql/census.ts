@@ -9,6 +9,7 @@ import type {
   InFlight,
 } from '../contract/census-store.ts';
 import { laneOf } from '../execution-rows.ts';
+import { routesUpTo } from './routes.ts';
 import {
   all,
   type Dialects,
@@ -53,36 +54,20 @@ const DEPTH = sqlPerDialect(READY, (conditions) =>
 /** A project with more pipelines is counted by the first of them, so that one count stays short. */
 export const COUNTED_PIPELINES_MAX = 1_000;
 
-/** The condition and the order of the index for lists, which has the pipelines of a project. */
-const LISTED: Dialects<{ readonly index: string; readonly has: string }> = {
-  sqlite: { index: 'execution_pipeline', has: 'e.project = :project' },
-  postgres: { index: '', has: 'e.project collate "POSIX" = :project and e.status <> 1' },
-};
+const ROUTES = routesUpTo(COUNTED_PIPELINES_MAX);
 
 export const DEPTH_OF_PROJECT = dialects({
-  sqlite: depthOfProject(READY.sqlite, LISTED.sqlite),
-  postgres: depthOfProject(READY.postgres, LISTED.postgres),
+  sqlite: depthOfProject(READY.sqlite, ROUTES.sqlite),
+  postgres: depthOfProject(READY.postgres, ROUTES.postgres),
 });
 
-/** Takes one index step per pipeline of the project, whatever other projects have. */
-function depthOfProject(
-  conditions: readonly string[],
-  { index, has }: (typeof LISTED)['sqlite'],
-): string {
-  const next = (where: string): string =>
-    `(select e.pipeline from hf.execution as e ${index && `indexed by ${index}`} where ${where} order by e.pipeline collate "POSIX" limit 1)`;
+function depthOfProject(conditions: readonly string[], routes: string): string {
   const ready = conditions.map(
     (each) =>
-      `select 1 from own as w cross join ${EXECUTIONS} where ${each} and e.pipeline == w.pipeline and e.project = :project`,
+      `select 1 from route as w cross join ${EXECUTIONS} where ${each} and e.pipeline == w.name and e.project = :project`,
   );
   return `
-  with recursive own (pipeline, nth) as (
-    select ${next(has)}, 1
-     union all
-    select ${next(`${has} and e.pipeline collate "POSIX" > w.pipeline collate "POSIX"`)}, w.nth + 1
-      from own as w
-     where w.pipeline is not null and w.nth < ${COUNTED_PIPELINES_MAX}
-  ), running as materialized (
+  with recursive ${routes}, running as materialized (
     select e.lane
       from hf.execution as e indexed by execution_carrier
      where e.status = 1 and e.project = :project and e.project >= ''

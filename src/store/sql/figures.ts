@@ -19,6 +19,7 @@ import type { OverviewStore, ReadFigures } from '../../features/overview/port.ts
 import { type Instant, toInstant } from '../../support/clock.ts';
 import { STATUS_CODES, toStatus } from '../execution-rows.ts';
 import { FIRST_ID, LAST_ID } from './newest-first.ts';
+import { routesUpTo } from './routes.ts';
 import { all, dialects, type Gateway, one, type Script, sql, sqlPerDialect } from './script.ts';
 
 /** One more than the maximum shows that there are more. */
@@ -31,21 +32,10 @@ const OWN = `'${OWN_PREFIX}'`;
 const IN_PROJECT = 'e.project collate "POSIX" = :project';
 const ROUTE = 'e.pipeline collate "POSIX"';
 
-// Steps from pipeline to pipeline in one index. PostgreSQL's index leaves out running executions,
-// and "POSIX" selects it; see the migration.
 const ROUTES = sqlPerDialect(
-  {
-    sqlite: { from: 'execution as e indexed by execution_pipeline', has: 'true' },
-    postgres: { from: 'hf.execution as e', has: 'e.status <> 1' },
-  },
-  ({ from, has }) => `
-  with recursive route (name, n) as (
-    select (select e.pipeline from ${from} where ${IN_PROJECT} and ${has} order by ${ROUTE} limit 1), 1
-     union all
-    select (select e.pipeline from ${from} where ${IN_PROJECT} and ${has} and ${ROUTE} > r.name collate "POSIX" order by ${ROUTE} limit 1), r.n + 1
-      from route as r
-     where r.name is not null and r.n <= ${ROUTES_MAX}
-  )
+  routesUpTo(ROUTES_MAX + 1),
+  (routes) => `
+  with recursive ${routes}
   select name from route where name is not null and substr(name, 1, ${OWN_PREFIX.length}) <> ${OWN}`,
 );
 

@@ -3,6 +3,7 @@
 import type { CountedQuota } from '../../../features/access/model.ts';
 import type { AccessStore, CountUsage } from '../../../features/access/port.ts';
 import { PROJECT_METADATA } from '../../../lease/session.ts';
+import { routesUpTo } from '../routes.ts';
 import { dialects, one, type PlainGateway, type Script, type Sql } from '../script.ts';
 import { keysOf } from './keys.ts';
 import { projectsOf } from './projects.ts';
@@ -37,16 +38,10 @@ const COUNTS: Readonly<Record<CountedQuota, Sql>> = {
     // Walks the list index one pipeline at a time and counts queued and waiting executions in it.
     // Running ones have an index of their own.
     postgres: `
-  with recursive pipeline as (
-    select (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 order by ${PIPELINE} limit 1) as name
-    union all
-    select (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 and ${PIPELINE} > p.name collate "POSIX" order by ${PIPELINE} limit 1)
-      from pipeline p
-     where p.name is not null
-  )
+  with recursive ${routesUpTo(Number.MAX_SAFE_INTEGER).postgres}
   select count(*) as count
     from (select 1
-            from pipeline p
+            from route p
            cross join (values (0::smallint), (2::smallint)) as s(status)
            cross join lateral (
                  select 1
