@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
+import { openWorker } from '../../src/worker/open-worker.ts';
+import { conformPipelines } from '../conform/pipelines.ts';
 import { holdfast } from './spawned.ts';
 
 const WORKER = join(import.meta.dirname, 'children/conform-worker.ts');
@@ -25,6 +27,18 @@ test('conform --url forwards the messages of the worker to a coordinator that ru
   const { items } = await new HoldfastClient({ url: server.url }).executions.list();
   const kept = items.map(({ pipeline, status }) => `${pipeline} ${status}`).sort();
   assert.deepEqual(kept, ['conform-slow completed', 'conform-steps completed']);
+});
+
+test('conform names another worker that takes its executions, without a stack', async () => {
+  const store = openMemoryStore();
+  await using server = await openServer({ store, port: 0, auth: 'off', console: false });
+  const other = await openWorker({ url: server.url, pipelines: conformPipelines });
+  const words = ['--case', 'replay', '--', process.execPath, WORKER];
+  const { code, out, problems } = await holdfast(['conform', '--url', server.url, ...words]);
+  await other.stop();
+  assert.equal(code, 1, problems);
+  assert.match(out, /could not claim the execution .*Stop other workers of this pipeline\./);
+  assert.doesNotMatch(problems, /^ +at /m);
 });
 
 test('conform without a worker fails with what it waited for, and prints the address', async () => {

@@ -188,8 +188,8 @@ export class Stage {
       }
       await systemTimers.pause(100);
     }
-    throw new Error(
-      `The runner could not claim the execution ${id} of "${pipeline}". Stop other workers of this pipeline.`,
+    throw new Nonconforming(
+      `The runner could not claim the execution ${id} of "${pipeline}", although it held the claims of this worker back. Stop other workers of this pipeline.`,
     );
   }
 
