@@ -5,7 +5,13 @@ import './look/answer.css';
 import type { LinkedMessage } from '../../src/features/awaits/messages.ts';
 import { requestTo } from '../../src/protocol/messages/request.ts';
 import { call, Refused } from './api/call.ts';
-import { type FieldSchema, fieldsOf, readAnswer } from './model/answer-fields.ts';
+import {
+  ANSWER_EXAMPLE,
+  type FieldSchema,
+  fieldsOf,
+  readAnswer,
+  requireAnswer,
+} from './model/answer-fields.ts';
 import { summaryOf } from './model/summary.ts';
 
 const SAVED = 'Thank you. Your answer was saved.';
@@ -110,12 +116,12 @@ async function answer(
   );
   const text = typed['json']?.trim() ?? '';
   const json: unknown = fields === undefined && text !== '' ? JSON.parse(text) : undefined;
-  const value = fields === undefined ? json : readAnswer(fields, typed);
+  const value = requireAnswer(fields === undefined ? json : readAnswer(fields, typed));
   await call(requestTo('POST /v1/answers/:link', { link, value }));
 }
 
 function jsonInput(): HTMLElement {
-  const area = element('textarea', { name: 'json', rows: '4', placeholder: '{"accepted": true}' });
+  const area = element('textarea', { name: 'json', rows: '4', placeholder: ANSWER_EXAMPLE });
   return element('label', { class: 'answer-field' }, 'Answer (JSON)', area);
 }
 

@@ -60,6 +60,15 @@ export function textsOf(
   return texts;
 }
 
+/** Reads as an example: people take a bare value for one that is already typed. */
+export const ANSWER_EXAMPLE = 'For example: {"accepted": true}';
+
+/** Throws if the text area is blank: an answer cannot be taken back. */
+export function requireAnswer(value: unknown): unknown {
+  if (value === undefined) throw new Error('Type an answer. To send an empty one, type null.');
+  return value;
+}
+
 /** Throws an error that names the invalid field. */
 export function readAnswer(
   fields: readonly FieldSchema[],

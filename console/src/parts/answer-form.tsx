@@ -1,6 +1,7 @@
 // The form that answers a request.
 
 import type { ReactNode } from 'react';
+import { ANSWER_EXAMPLE, requireAnswer } from '../model/answer-fields.ts';
 import { ProblemNote } from './notes.tsx';
 import { useValueFields } from './value-fields.tsx';
 
@@ -15,13 +16,13 @@ export function AnswerForm({
   readonly error: unknown;
   readonly onAnswer: (value: unknown) => void;
 }): ReactNode {
-  const answer = useValueFields({ label: 'Answer', schema, example: '{"accepted": true}' });
+  const answer = useValueFields({ label: 'Answer', schema, example: ANSWER_EXAMPLE });
   return (
     <form
       className="answer-form"
       onSubmit={(event) => {
         event.preventDefault();
-        answer.send(onAnswer);
+        answer.send((value) => onAnswer(requireAnswer(value)));
       }}
     >
       {answer.fields}

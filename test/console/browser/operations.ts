@@ -52,6 +52,8 @@ const byLink: BrowserCase = {
     await page.getByText('lamp', { exact: true }).waitFor();
     await driver.checkAccess('the page of a link');
     await driver.shoot('answer-link');
+    await driver.button('Submit').click();
+    await page.getByText('Type an answer. To send an empty one, type null.').waitFor();
     await page.getByLabel(/^Answer/).fill('{"accepted": tru');
     await driver.button('Submit').click();
     await page.getByRole('alert').waitFor();
