@@ -20,6 +20,7 @@ import { summaryOf } from '../../console/src/model/summary.ts';
 import { tradeOffOf } from '../../console/src/model/trade-off.ts';
 import { type Row, rangeOf, waterfallOf } from '../../console/src/model/waterfall.ts';
 import { actionText, callText, durationText, shownFence } from '../../console/src/model/words.ts';
+import type { OverviewMessage } from '../../src/features/overview/messages.ts';
 
 const FENCE = 2 ** 40;
 
@@ -352,6 +353,14 @@ test('attention lists pipelines without workers, failing releases, dead letters,
   };
   const concerns = concernsOf(overview, trends);
   assert.equal(concerns.find(({ key }) => key === 'failing/order/v2')?.verb, 'Roll back');
+  const failing = (deadLetters: OverviewMessage['deadLetters']): readonly string[] =>
+    concernsOf({ ...overview, deadLetters }, trends)
+      .map(({ key }) => key)
+      .filter((key) => key.startsWith('failing/'));
+  const letter = { pipeline: 'order', code: 'TypeError', message: '', count: 1 };
+  const cause = { ...letter, firstAt: at(0), lastAt: at(0), newest: 'order-1' };
+  assert.deepEqual(failing({ count: 1, capped: false, causes: [cause] }), ['failing/order/v2']);
+  assert.deepEqual(failing({ count: 0, capped: false, causes: [] }), [], 'all were re-driven');
   const calm = { ...overview.questions, overdue: none };
   assert.equal(
     concernsOf({ ...overview, questions: calm }).at(-1)?.title,

@@ -50,7 +50,9 @@ export function concernsOf(
           },
         ]),
     ...overview.pipelines.flatMap((figures) => readyConcern(figures, nowMs)),
-    ...(trends?.pipelines ?? []).flatMap(failingConcern),
+    ...(trends?.pipelines ?? [])
+      .filter((figures) => !isRedriven(figures, deadLetters))
+      .flatMap(failingConcern),
     ...letterConcern(deadLetters),
     ...(workers.stuck === 0
       ? []
@@ -99,6 +101,18 @@ function readyConcern(
 /** Fewer failures, or a smaller part of them, need no person yet. */
 const FAILURES_MIN = 3;
 const FAILING_PART = 0.2;
+
+/** The range still counts failures after their repair. Quarantined executions are repaired elsewhere. */
+function isRedriven(
+  { pipeline, ended }: TrendsMessage['pipelines'][number],
+  { count, capped, causes }: OverviewMessage['deadLetters'],
+): boolean {
+  const known = causes.reduce((sum, each) => sum + each.count, 0);
+  const isComplete = !capped && known === count;
+  return (
+    isComplete && ended.quarantined === 0 && !causes.some((each) => each.pipeline === pipeline)
+  );
+}
 
 /** A release that fails is most often a bad deploy, so its concern leads to the rollout. */
 function failingConcern({

@@ -126,15 +126,19 @@ function Figures({ overview, trends, pipeline }: FiguresProps): ReactNode {
         to="/executions?status=failed&status=quarantined"
       />
       <Figure
-        name="Duration p50 / p95"
+        name="Median duration"
         value={
           trends === undefined
             ? undefined
             : duration === undefined
               ? '–'
-              : `${durationText(duration.p50Ms)} / ${durationText(duration.p95Ms)}`
+              : durationText(duration.p50Ms)
         }
-        about={duration === undefined ? ' ' : `p99 ${durationText(duration.p99Ms)}`}
+        about={
+          duration === undefined
+            ? ' '
+            : `p95 ${durationText(duration.p95Ms)} · p99 ${durationText(duration.p99Ms)}`
+        }
       />
       <Figure
         name="Open now"

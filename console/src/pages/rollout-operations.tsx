@@ -51,8 +51,8 @@ export function RolloutOperations({ pipeline, rollout }: OfRollout): ReactNode {
             },
             sentence:
               canary === undefined
-                ? `New executions go to ${previous} again. Open executions are not repinned.`
-                : `New executions go to ${active} only; ${canary} is no longer the canary. Open executions are not repinned.`,
+                ? `New executions go to ${previous} again. Open executions stay on their release. Re-drive failed ones in Dead letters.`
+                : `New executions go to ${active} only; ${canary} is no longer the canary. Open executions stay on their release.`,
           }}
         />
       )}

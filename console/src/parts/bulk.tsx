@@ -134,7 +134,10 @@ function sentenceOf({ action, filter, mode }: Bulk): string {
   if (action === 'cancel') {
     return `Cancels all open executions ${which}. Completed steps that define a compensation are compensated.`;
   }
-  const how = mode === 'compensate' ? 'finishes its compensation' : 'resumes at the failed step';
+  const how =
+    mode === 'compensate'
+      ? 'finishes its compensation'
+      : 'resumes at the failed step, in the release that new executions get';
   return `Re-drives all dead letters ${which} that were not re-driven before. Each ${how}.`;
 }
 

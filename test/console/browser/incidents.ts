@@ -58,12 +58,17 @@ const incidents: BrowserCase = {
       await repaired('bad deploy');
 
       await concern('No worker serves resize-image').waitFor();
+      await concern('invoice is failing').waitFor({ state: 'detached' });
       await running.restartWorker();
       await concern('No worker serves resize-image').waitFor({ state: 'detached' });
       await repaired('dead worker');
 
       await click(concern('1 request without an answer').getByRole('link'));
       await page.getByText('Arrived broken').first().waitFor();
+      await driver.button('Submit').click();
+      await page.getByText('Type an answer. To send an empty one, type null.').waitFor();
+      await driver.button('Submit').hover();
+      await driver.checkAccess('a blank answer, with the pointer on the button');
       await page.getByLabel(/^Answer/).fill('true');
       await click(driver.button('Submit'));
       await repaired('stuck question');
