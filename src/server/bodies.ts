@@ -1,8 +1,14 @@
 // Bodies of requests: their largest size, the order in which large ones arrive, and their parsing.
 
+import { type Readable, Transform } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ProjectName } from '../execution/names.ts';
-import { type Coordinator, projectShare, type Route } from '../protocol/rest/route.ts';
+import {
+  type Coordinator,
+  ProblemReply,
+  projectShare,
+  type Route,
+} from '../protocol/rest/route.ts';
 import { requireFewValues } from '../support/json-size.ts';
 import { ByteTurns, LARGE_BYTES, weightOfParsing } from '../support/turns.ts';
 import type { HttpLimits } from './server-options.ts';
@@ -53,13 +59,60 @@ export function bodyBytesMaxOf(
  * The bytes of a body that count before it has arrived. Large JSON takes its share later. Another
  * body without a declared length counts as if it had the largest that is not a value.
  */
-export function lengthOf({ headers }: FastifyRequest): number {
+export function lengthOf(request: FastifyRequest): number {
+  const { headers } = request;
   const length = Number(headers['content-length'] ?? 0);
   const isJson = headers['content-type']?.startsWith('application/json') === true;
   if (isJson) return length <= LARGE_BYTES ? length : 0;
-  if (headers['transfer-encoding'] !== undefined) return PLAIN_BYTES_MAX;
+  if (isChunked(request)) return PLAIN_BYTES_MAX;
   return Number.isFinite(length) ? length : 0;
 }
+
+/** A body without a declared length may have this many pieces, and more if they are not tiny. */
+const PIECES_MAX = 10_000;
+const PIECE_BYTES_MIN = 64;
+
+function isChunked({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined;
+}
+
+/**
+ * Stops reading a body without a declared length. Tiny pieces cost far more time than their bytes, so
+ * nobody may send them before the request is admitted, or after its response.
+ */
+export function holdBody(request: FastifyRequest, reply: FastifyReply): void {
+  if (!isChunked(request)) return;
+  const { raw } = request;
+  raw.socket.pause();
+  reply.raw.once('finish', () => {
+    if (!raw.complete) raw.socket.destroy();
+  });
+}
+
+export function releaseBody(request: FastifyRequest): void {
+  if (isChunked(request)) request.raw.socket.resume();
+}
+
+/** The same body. It fails if it arrives in too many tiny pieces. */
+export function withoutTinyPieces(request: FastifyRequest, body: Readable): Readable {
+  if (!isChunked(request)) return body;
+  let pieces = 0;
+  let bytes = 0;
+  const counted = new Transform({
+    transform(piece: Buffer, _, done) {
+      pieces += 1;
+      bytes += piece.length;
+      if (pieces <= PIECES_MAX || bytes >= pieces * PIECE_BYTES_MIN) return done(null, piece);
+      request.raw.socket.pause();
+      done(new ProblemReply('invalid-input', TINY_PIECES));
+    },
+  });
+  // Nobody reads the body of some requests, and an error without a listener would end the process.
+  counted.on('error', () => undefined);
+  return body.pipe(counted);
+}
+
+const TINY_PIECES = `The body has more than ${PIECES_MAX} chunks, with fewer than ${PIECE_BYTES_MIN} bytes on average. Nothing was done. Send a content-length, or larger chunks.`;
 
 /** The bodies of the largest size that one project may send at once. */
 const BODIES_OF_PROJECT = 2;
@@ -68,6 +121,14 @@ const BODIES_OF_PROJECT = 2;
 export function bodyTurnsOf({ bodyBytesMax }: HttpLimits): ByteTurns {
   return new ByteTurns(BODIES_OF_PROJECT * bodyBytesMax);
 }
+
+/** The bytes of large responses that one project's callers may leave unread. */
+export function unreadRepliesOf({ bodyBytesMax }: HttpLimits): ByteTurns {
+  return new ByteTurns(UNREAD_BODIES * bodyBytesMax);
+}
+
+/** The responses of the largest size that one project's callers may leave unread. */
+const UNREAD_BODIES = 4;
 
 /**
  * Large bodies of one project wait before they are read, so that they cannot fill the memory: a
@@ -87,11 +148,24 @@ export async function beginBody(
     readonly bytesMax: number;
   },
 ): Promise<void> {
-  const { headers } = request;
-  const isChunked = headers['transfer-encoding'] !== undefined;
-  const bytes = isChunked ? bytesMax : Number(headers['content-length'] ?? 0);
-  if (!(bytes > LARGE_BYTES)) return;
-  const free = await bodies.take(projectShare(project), bytes);
+  const bytes = isChunked(request) ? bytesMax : Number(request.headers['content-length'] ?? 0);
+  if (bytes > LARGE_BYTES) await takeUntilClosed(bodies, { reply, project, bytes });
+}
+
+/** Waits until the project has room for these bytes, and frees them when the connection is done. */
+export async function takeUntilClosed(
+  turns: ByteTurns,
+  {
+    reply,
+    project,
+    bytes,
+  }: {
+    readonly reply: FastifyReply;
+    readonly project: ProjectName;
+    readonly bytes: number;
+  },
+): Promise<void> {
+  const free = await turns.take(projectShare(project), bytes);
   if (reply.raw.destroyed) free();
   else reply.raw.once('close', free);
 }

@@ -3,7 +3,7 @@
 
 import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { isHeld } from '../protocol/messages/operation.ts';
+import { DOWNLOAD, isHeld } from '../protocol/messages/operation.ts';
 import { problemFrom } from '../protocol/rest/problems.ts';
 import {
   type Caller,
@@ -19,9 +19,20 @@ import {
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { type CallCheck, callCheckOf } from '../protocol/rest/validators.ts';
 import type { Code } from '../support/codes/catalogue.ts';
-import { type ByteTurns, weightOfBytes } from '../support/turns.ts';
+import { type ByteTurns, LARGE_BYTES, weightOfBytes } from '../support/turns.ts';
 import { Admission, type Entrance, oneOf } from './admission.ts';
-import { addBodyParsers, beginBody, bodyBytesMaxOf, bodyTurnsOf, lengthOf } from './bodies.ts';
+import {
+  addBodyParsers,
+  beginBody,
+  bodyBytesMaxOf,
+  bodyTurnsOf,
+  holdBody,
+  lengthOf,
+  releaseBody,
+  takeUntilClosed,
+  unreadRepliesOf,
+  withoutTinyPieces,
+} from './bodies.ts';
 import { compressedText, encodingFor } from './compression.ts';
 import { networkOf } from './connections.ts';
 import { addConsole, type ConsoleFiles } from './console-files.ts';
@@ -76,6 +87,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     return sendProblem(parts, reply, { error: fromFastify(error), isStranger });
   });
   app.addHook('onRequest', (request, reply, done) => {
+    holdBody(request, reply);
     if (parts.pipelining.began(request.raw.socket, reply.raw)) done();
   });
   // Runs first, even for unknown routes: a foreign page must not learn that a coordinator is here.
@@ -108,9 +120,14 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     parts.metrics?.answered(name, reply.statusCode, reply.elapsedTime);
     if (parts.logIdle || !IDLE.has(request)) requests?.answered(request, reply);
   });
+  app.addHook('preParsing', async (request, _, body) =>
+    withoutTinyPieces(request, body as Readable),
+  );
   const bodies = bodyTurnsOf(limits);
+  const unread = unreadRepliesOf(limits);
   const openStream = streamOpener({ ...parts, admission, bodies });
-  for (const route of routes) addRoute(app, { ...parts, admission, bodies, openStream }, route);
+  const open = { ...parts, admission, bodies, unread, openStream };
+  for (const route of routes) addRoute(app, open, route);
   routeUpgrades(app);
   if (parts.console !== 'none') addConsole(app, parts.console);
   if (parts.docs) addDocs(app);
@@ -118,11 +135,15 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
 }
 
 const KEEP_ALIVE_MS = 72_000;
+/** The bytes that a request or response buffers before its sender must wait. */
+const BUFFERED_BYTES = 16 * 1024;
 /** The number of checks for slow clients within their time limit. */
 const CHECKS_PER_REQUEST = 2;
 
 function listening({ limits, tls }: HttpParts): object {
   const http = {
+    // The default is 64 KiB, which is 65,536 chunks of one byte.
+    highWaterMark: BUFFERED_BYTES,
     shouldUpgradeCallback: asksForStream,
     connectionsCheckingInterval: Math.ceil(limits.requestMs / CHECKS_PER_REQUEST),
   };
@@ -148,6 +169,8 @@ interface OpenParts extends HttpParts {
   readonly admission: Admission;
   /** The large bodies that arrive or wait to be parsed, by project. */
   readonly bodies: ByteTurns;
+  /** The large responses that callers have not read, by project. */
+  readonly unread: ByteTurns;
   readonly openStream: (exchange: HttpExchange) => void;
 }
 
@@ -169,7 +192,11 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
         await beginStranger(parts, { request, reply });
         throw error;
       }
-      if (route.allows === 'public') return beginStranger(parts, { request, reply }, weight);
+      if (route.allows === 'public') {
+        await beginStranger(parts, { request, reply }, weight);
+        releaseBody(request);
+        return;
+      }
       const { project } = parts.admission.caller(request);
       await shares.begin(
         shareNameOf(route.name, project),
@@ -178,6 +205,11 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
       requireCaller(reply);
       await beginBody(parts.bodies, { request, reply, project, bytesMax });
       requireCaller(reply);
+      // A download stays in memory until its caller has read it, so only some begin at once.
+      const bytes = parts.limits.bodyBytesMax;
+      if (isDownload(route)) await takeUntilClosed(parts.unread, { reply, project, bytes });
+      requireCaller(reply);
+      releaseBody(request);
     },
     handler: (request, reply) => result(parts, { route, check }, { request, reply }),
   });
@@ -231,10 +263,42 @@ async function result(
     route.allows === 'public'
       ? networkShare(networkOf(request.ip))
       : projectShare(call.caller.project);
-  return send({ request, reply }, replied, (bytes) =>
-    parts.coordinator.shares.charge(share, weightOfBytes(bytes)),
-  );
+  return send({ request, reply }, replied, (bytes) => {
+    parts.coordinator.shares.charge(share, weightOfBytes(bytes));
+    if (request.method === 'GET' && !isDownload(route))
+      keepUntilRead(parts.unread, { reply, share, bytes });
+  });
 }
+
+function isDownload({ responses }: Route): boolean {
+  return responses[200]?.text === DOWNLOAD;
+}
+
+/**
+ * A response stays in memory until its caller reads it. So a project's callers may leave only some
+ * unread. Only reads are refused, because a refused write would have had its effect.
+ */
+function keepUntilRead(
+  unread: ByteTurns,
+  {
+    reply,
+    share,
+    bytes,
+  }: { readonly reply: FastifyReply; readonly share: string; readonly bytes: number },
+): void {
+  if (bytes <= LARGE_BYTES) return;
+  const free = unread.tryTake(share, bytes);
+  if (free !== undefined) {
+    reply.raw.once('close', free);
+    return;
+  }
+  const problem = new ProblemReply('too-many-open', UNREAD);
+  problem.retryAfterS = 1;
+  throw problem;
+}
+
+const UNREAD =
+  'The callers of this project have not read the large responses that they asked for. Nothing was done. Read those first, or ask for fewer at once.';
 
 /** Requests without any effect, such as empty polls. */
 const IDLE: WeakSet<FastifyRequest> = new WeakSet();

@@ -58,6 +58,15 @@ export class ByteTurns {
     return () => this.#free(name, bytes);
   }
 
+  /** Takes them now. Returns the function that frees them, or undefined if there is no room. */
+  tryTake(name: string, bytes: number): (() => void) | undefined {
+    const own = this.#names.get(name) ?? { bytes: 0, waiting: [] };
+    if (own.waiting.length > 0 || !this.#hasRoom(own, bytes)) return undefined;
+    own.bytes += bytes;
+    this.#names.set(name, own);
+    return () => this.#free(name, bytes);
+  }
+
   #hasRoom(own: Receiving, bytes: number): boolean {
     return own.bytes === 0 || own.bytes + bytes <= this.#max;
   }

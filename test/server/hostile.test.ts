@@ -11,6 +11,7 @@ import { pipeline } from '../../src/index.ts';
 import type { ExecutionStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import { digestOf } from '../../src/support/digest.ts';
 import { TestCoordinator, until } from './coordinator.ts';
 
 /** Short limits, so that slow clients reach them soon. */
@@ -77,6 +78,128 @@ test('a caller without a key is refused before its body is read', async () => {
   assert.match(String(received), /^HTTP\/1\.1 401 /);
   socket.destroy();
 });
+
+/** Sends chunks of one byte until the server closes the connection. Returns the bytes it took. */
+async function sendTinyChunks(
+  url: string,
+  head: string,
+): Promise<{ received: string; sent: number }> {
+  const socket = await connected(url);
+  const chunks = '1\r\n \r\n'.repeat(10_000);
+  socket.write(`${head}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`);
+  const pump = (): void => {
+    while (!socket.destroyed && socket.write(chunks));
+  };
+  socket.on('drain', pump);
+  pump();
+  const received = await untilClosed(socket);
+  return { received, sent: socket.bytesWritten - socket.writableLength };
+}
+
+test('a body of tiny chunks is read only while its request is admitted, and then not to its end', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const key = await coordinator.key(['submit'], 'default');
+  const heads = {
+    unknown: 'POST /nowhere HTTP/1.1\r\nhost: x\r\n',
+    keyless: 'POST /v1/executions HTTP/1.1\r\nhost: x\r\n',
+    admitted: `POST /v1/executions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`,
+    unread: `GET /v1/executions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`,
+  };
+  for (const [name, head] of Object.entries(heads)) {
+    const { received, sent } = await sendTinyChunks(coordinator.url, head);
+    // A client that keeps sending may be reset before it has read the reason.
+    assert.match(received, /^(HTTP\/1\.1 (200|400|401|404) |$)/, name);
+    // Sockets buffer a few MiB by themselves.
+    assert.ok(sent < 12 * 2 ** 20, `${name}: the server took ${sent} bytes`);
+  }
+});
+
+test('a body in chunks without a declared length is read', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const key = await coordinator.key(['submit'], 'default');
+  const body = JSON.stringify({ pipeline: 'nobody', input: 'x'.repeat(200_000) });
+  const chunks = body.match(/.{1,4000}/g) ?? [];
+  for (const pieces of [chunks, [...'{"pipeline":"nobody"}']]) {
+    const response = await fetch(`${coordinator.url}/v1/executions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: ReadableStream.from(pieces.map((piece) => new TextEncoder().encode(piece))),
+      duplex: 'half',
+    } as RequestInit);
+    assert.equal(response.status, 202, await response.text());
+  }
+});
+
+/** Sockets that ask for a path and read nothing of the response. */
+function neglect(url: string, { path, key }: { path: string; key: string }): Promise<Socket[]> {
+  return Promise.all(
+    Array.from({ length: 10 }, async () => {
+      const socket = await connected(url);
+      socket.pause();
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n\r\n`);
+      return socket;
+    }),
+  );
+}
+
+/** More than sockets buffer by themselves. */
+const NEGLECTED_BYTES = 2 ** 23;
+
+test('values that a project does not read are not read from the store, and other projects get theirs', async () => {
+  const plain = openMemoryStore();
+  let reads = 0;
+  const getBlob: ExecutionStore['getBlob'] = (digest) => {
+    reads += 1;
+    return plain.executions.getBlob(digest);
+  };
+  const store = { ...plain, executions: { ...plain.executions, getBlob } };
+  const limits = { bodyBytesMax: NEGLECTED_BYTES };
+  await using coordinator = await TestCoordinator.open({ store, limits });
+  const bytes = new Uint8Array(NEGLECTED_BYTES - 1).fill(7);
+  const path = `/v1/work/blobs/${digestOf(bytes)}`;
+  const [own = '', others = ''] = await Promise.all(
+    ['default', 'other'].map((project) => coordinator.key(['work'], project)),
+  );
+  for (const key of [own, others]) {
+    const stored = await fetch(`${coordinator.url}${path}`, {
+      ...{ method: 'PUT', body: bytes },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/octet-stream' },
+    });
+    assert.ok(stored.ok, await stored.text());
+  }
+  reads = 0;
+  const sockets = await neglect(coordinator.url, { path, key: own });
+  const download = async (key: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${key}` };
+    const response = await fetch(`${coordinator.url}${path}`, { headers });
+    return (await response.arrayBuffer()).byteLength;
+  };
+  for (let nth = 0; nth < 5; nth += 1) assert.equal(await download(others), bytes.length);
+  assert.ok(reads - 5 <= 4, `${reads - 5} values were read for callers that read nothing`);
+  for (const socket of sockets) socket.destroy();
+  assert.equal(await download(own), bytes.length);
+});
+
+test('large responses that a project does not read are bounded', async () => {
+  const limits = { bodyBytesMax: NEGLECTED_BYTES };
+  await using coordinator = await TestCoordinator.onMemory({ limits });
+  const key = await coordinator.key(['submit', 'operate'], 'default');
+  const client = await coordinator.client(['submit', 'operate'], 'default');
+  const input = 'x'.repeat(NEGLECTED_BYTES - 1_000);
+  const { id } = await client.executions.submit({ pipeline: 'nobody', input });
+  const sockets = await neglect(coordinator.url, { path: `/v1/executions/${id}`, key });
+  const replies: unknown[] = [];
+  for (let nth = 0; nth < 5; nth += 1) {
+    replies.push(await client.executions.read(id).then(() => 'read', codeOf));
+  }
+  assert.ok(replies.includes('too-many-open'), replies.join());
+  for (const socket of sockets) socket.destroy();
+  await until(async () => client.executions.read(id).catch(() => undefined));
+});
+
+function codeOf(error: unknown): unknown {
+  return (error as { readonly code?: unknown }).code;
+}
 
 const STEPS = 16;
 const RESULT_MIB = 8;

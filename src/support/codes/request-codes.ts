@@ -71,9 +71,9 @@ export const REQUEST_CODES = entries({
   'too-many-open': {
     title: 'Too many requests are open',
     status: 429,
-    when: 'The coordinator, or the share of this key or project, holds as many long polls and streams as it allows.',
+    when: 'The coordinator, or the share of this key or project, holds as many long polls and streams as it allows. Or the callers of the project have not read the large responses that they asked for.',
     state: NOT_WRITTEN,
-    fix: 'Try again later or without `waitMs`, or close streams. An operator can raise `limits.openMax`.',
+    fix: 'Try again later or without `waitMs`, read responses, or close streams. An operator can raise `limits.openMax`.',
     retry: 'safe',
     fixedBy: ['caller'],
   },
