@@ -68,6 +68,8 @@ export interface Attack {
 }
 
 const SCHEDULES = 200;
+/** Tags, and as many attributes. */
+const LABELS = 60;
 const SESSIONS = 50;
 const VALUE_BYTES = 256 * 1024;
 const LARGE_BYTES = 15 * 1024 * 1024;
@@ -114,6 +116,10 @@ function submit(tenant: Caller): Promise<unknown> {
 
 function eachSchedule(operation: (id: string) => Promise<unknown>): Promise<unknown> {
   return Promise.all(Array.from({ length: SCHEDULES }, (_, nth) => operation(`s${nth}`)));
+}
+
+async function removeSchedules(tenant: Caller): Promise<void> {
+  await eachSchedule((id) => tenant.call('DELETE', `/v1/schedules/${id}`));
 }
 
 let sessions: readonly string[] = [];
@@ -463,9 +469,21 @@ export const ATTACKS: readonly Attack[] = [
       const body = JSON.stringify({ every: 100, pipeline: 'hostile', overlap: 'allow' });
       await eachSchedule((id) => tenant.call('PUT', `/v1/schedules/${id}`, body));
     },
-    end: async (tenant) => {
-      await eachSchedule((id) => tenant.call('DELETE', `/v1/schedules/${id}`));
+    end: removeSchedules,
+  },
+  {
+    // Each fire has many labels to write, and late fires catch up.
+    name: 'schedules with labels',
+    inFlight: 0,
+    begin: async (tenant) => {
+      const numbers = Array.from({ length: LABELS }, (_, nth) => nth);
+      const attributes = Object.fromEntries(numbers.map((nth) => [`a${nth}`, 'x'.repeat(20)]));
+      const options = { attributes, tags: numbers.map((nth) => `t${nth}`) };
+      const often = { every: 100, pipeline: 'hostile', overlap: 'allow', catchUp: 'all' };
+      const body = JSON.stringify({ ...often, options });
+      await eachSchedule((id) => tenant.call('PUT', `/v1/schedules/${id}`, body));
     },
+    end: removeSchedules,
   },
   {
     name: 'large values',

@@ -5,6 +5,7 @@ import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import type { ExecutionReport } from '../../src/execution/report.ts';
 import type { CatchUp } from '../../src/features/schedules/plan-api.ts';
+import type { FireSchedule } from '../../src/features/schedules/port.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
 const HOUR_MS = 3_600_000;
@@ -85,6 +86,72 @@ test('X-35, X-85: catching up is bounded, and the newest times win', async () =>
   assert.equal(items.length, 1_000);
   assert.equal(Number(items[0]?.attributes['scheduledAt']) + 10, clock.wallMs());
   worker.crash();
+});
+
+/** A worker of this store begins while a hostile project has 1,000 schedules with missed times. */
+async function withMissedTimes(
+  run: (scene: {
+    readonly clock: ManualClock;
+    readonly fired: readonly FireSchedule[];
+    readonly holdfast: Holdfast;
+  }) => Promise<void>,
+  onFire: (fires: number) => void = () => undefined,
+): Promise<void> {
+  const clock = new ManualClock();
+  const memory = openMemoryStore({ clock });
+  const fired: FireSchedule[] = [];
+  const fireSchedule: typeof memory.executions.fireSchedule = (request) => {
+    fired.push(request);
+    onFire(fired.length);
+    return memory.executions.fireSchedule(request);
+  };
+  const store = { ...memory, executions: { ...memory.executions, fireSchedule } };
+
+  const holdfast = new Holdfast({ store, clock, timers: clock.timers });
+  const often = { every: 1_000, pipeline: 'tick', overlap: 'allow', catchUp: 'all' } as const;
+  for (let nth = 0; nth < 1_000; nth += 1) {
+    await holdfast.schedules.put({ id: `${nth}`, project: 'hostile', ...often });
+  }
+  await clock.advance(10);
+  await holdfast.schedules.put({ id: 'h', project: 'healthy', ...often });
+  await clock.advance(60_000);
+  await run({ clock, fired, holdfast });
+  await holdfast.close();
+  await memory.close();
+}
+
+test('X-35, X-96: a project with a thousand overdue schedules does not delay those of another', async () => {
+  await withMissedTimes(async ({ clock, fired, holdfast }) => {
+    const worker = await holdfast.worker({
+      pipelines: [pipeline({ name: 'idle', run: () => undefined })],
+    });
+    for (let turns = 0; fired.length < 200 && turns < 1_000; turns += 1) await clock.advance(0);
+    const firsts = fired.map(({ project }) => project);
+    assert.deepEqual(firsts.slice(0, 2), ['hostile', 'healthy']);
+    // All 60 times of the healthy schedule are caught up, a few in each round.
+    const healthy = fired.filter(({ project }) => project === 'healthy');
+    assert.equal(healthy.flatMap(({ submits }) => submits).length, 60);
+    const largest = Math.max(...fired.map(({ submits }) => submits.length));
+    assert.ok(largest <= 10, `one transaction submitted ${largest} executions`);
+    worker.crash();
+  });
+});
+
+test('a worker that stops ends its round of schedules', async () => {
+  let stop: () => void = () => undefined;
+  const stopAtThird = (fires: number): void => {
+    if (fires === 3) stop();
+  };
+  await withMissedTimes(async ({ fired, holdfast }) => {
+    const worker = await holdfast.worker({
+      pipelines: [pipeline({ name: 'idle', run: () => undefined })],
+    });
+    const stopping = new Promise<void>((resolve) => {
+      stop = () => resolve(worker.stop());
+    });
+    await stopping;
+    assert.equal(fired.length, 3);
+  }, stopAtThird);
 });
 
 test('X-35: schedules cost an idle process no queries', async () => {

@@ -151,6 +151,20 @@ export const timeCases: readonly ExecutionCase[] = [
     },
   },
   {
+    upholds: 'W-6, X-96',
+    name: 'if more units are due than one sweep settles, their projects take turns',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      for (let nth = 0; nth < 7; nth += 1) await parkedOn(store, ann, { timeoutMs: 100 });
+      const other = await running(store, ann, { project: OTHER_PROJECT });
+      await mustPark(store, await mustOpen(store, other, { timeoutMs: 150 }));
+      await advance(200);
+      const page = await store.executions.expireAwaits({ limit: 3 });
+      assert.deepEqual([page.settled, page.more], [3, true]);
+      assert.equal((await settlementsOf(store, other.id)).length, 1);
+    },
+  },
+  {
     upholds: 'W-6, W-13',
     name: 'reminders start at their times, each once, while the unit is open',
     async run({ store, advance, now }) {

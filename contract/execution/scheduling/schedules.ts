@@ -133,6 +133,30 @@ export const scheduleCases: readonly ExecutionCase[] = [
     },
   },
   {
+    upholds: 'X-35, X-96',
+    name: 'if more schedules are due than one call returns, their projects take turns',
+    async run({ store, advance, now }) {
+      const { executions } = store;
+      for (let nth = 0; nth < 12; nth += 1) {
+        await executions.putSchedule(putting(laterBy(now(), nth), { id: `s${nth}` }));
+      }
+      for (const [nth, id] of ['a', 'b'].entries()) {
+        const nextAt = laterBy(now(), 500 + nth);
+        await executions.putSchedule(putting(nextAt, { id, project: OTHER_PROJECT }));
+      }
+      await executions.putSchedule(
+        putting(laterBy(now(), 2_000), { id: 'c', project: 'idle' as ProjectName }),
+      );
+      await advance(1_000);
+      const { due, nextInMs } = await executions.dueSchedules({ limit: 6 });
+      assert.deepEqual(
+        due.map(({ id }) => id),
+        ['s0', 'a', 's1', 'b', 's2', 's3'],
+      );
+      assert.equal(nextInMs, 0);
+    },
+  },
+  {
     upholds: 'P-14, X-32',
     name: 'a project has no more schedules than its quota, and existing ones can still be changed',
     async run({ store, now }) {

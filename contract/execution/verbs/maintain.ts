@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ExecutionId } from '../../../src/execution/names.ts';
+import type { ExecutionId, ProjectName } from '../../../src/execution/names.ts';
 import type { CoordinatorStore, Maintained } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
 import { allMessages } from '../check.ts';
@@ -21,6 +21,7 @@ import {
   mustSubmit,
   noticesOf,
   OTHER_PIPELINE,
+  OTHER_PROJECT,
   running,
   signalling,
   statusOf,
@@ -131,6 +132,24 @@ export const maintainCases: readonly ExecutionCase[] = [
       await mustGiveBack(store, held);
       const second = await store.executions.maintain({ limit: 10 });
       assert.deepEqual(second.overdue, [held.id]);
+    },
+  },
+  {
+    upholds: 'X-76, X-96',
+    name: 'if more deadlines have passed than one call handles, their projects take turns',
+    async run({ store, advance }) {
+      for (let nth = 0; nth < 12; nth += 1) await mustSubmit(store, { deadlineMs: 100 + nth });
+      const other = await mustSubmit(store, { deadlineMs: 500, project: OTHER_PROJECT });
+      const idle = { deadlineMs: 2_000, project: 'idle' as ProjectName };
+      await mustSubmit(store, idle);
+      await advance(1_000);
+      const { overdue, more } = await store.executions.maintain({ limit: 4 });
+      assert.deepEqual([overdue.length, overdue.includes(other), more], [4, true, true]);
+      const rest = await maintainAll(store, 4);
+      assert.deepEqual(
+        rest.map((each) => each.overdue.length),
+        [4, 4, 1],
+      );
     },
   },
   {

@@ -70,6 +70,7 @@ export class Duties {
 
   /** Resolves when no duty is under way. */
   async stop(): Promise<void> {
+    this.#scheduler.stop();
     await Promise.all(this.#single.map((duty) => duty.stop()));
   }
 

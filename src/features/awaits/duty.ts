@@ -5,7 +5,8 @@
 import type { EngineConfig } from '../../engine/config.ts';
 import { reportTrouble } from '../../engine/observer.ts';
 
-const BATCH = 500;
+/** Small, because a worker that stops waits for the batch under way. */
+const BATCH = 100;
 /** Awaits due within this time share one query. */
 const TOGETHER_MS = 200;
 const TROUBLE_PAUSE_MS = 5_000;

@@ -12,10 +12,13 @@ import { InvalidInput } from '../../support/fault.ts';
 import type { Schedule } from './model.ts';
 import { type Plan, submitsFor, timesOf } from './plan-api.ts';
 
-/** The most schedules fired in one round. */
-const BATCH = 500;
+/** The most schedules in one round, and those of one project among them. */
+const BATCH = 100;
+const PROJECT_MAX = 10;
 /** `catchUp: 'all'` submits at most this many: the last ones. */
 const CATCH_UP_MAX = 1_000;
+/** The most that one fire submits, because it is one transaction. The next fire continues. */
+const SUBMITS_MAX = 10;
 /** A time that a worker finds later than this counts as missed. */
 const ON_TIME_MS = 60_000;
 const TROUBLE_PAUSE_MS = 5_000;
@@ -32,6 +35,7 @@ export class Scheduler {
    * Schedules that this process could not fire, by project and id, and the time of its last try.
    */
   readonly #left: Map<string, number> = new Map();
+  #isStopped = false;
 
   constructor(config: EngineConfig) {
     this.#config = config;
@@ -52,6 +56,11 @@ export class Scheduler {
     this.#dueAtMs = Math.min(this.#dueAtMs, atMs);
   }
 
+  /** A round that is under way fires nothing more. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   /** Never rejects: claims go on when schedules fail. */
   async fireWhenDue(): Promise<void> {
     if (this.dueInMs > 0) return;
@@ -63,17 +72,25 @@ export class Scheduler {
       const limit = BATCH + this.#left.size;
       const result = await this.#config.store.executions.dueSchedules({ limit });
       this.noteDueIn(result.nextInMs);
-      for (const schedule of inTurn(result.due)) await this.#tryToFire(schedule, result.now);
+      const turns = inTurn(result.due.filter((schedule) => !this.#isLeft(schedule)));
+      for (const schedule of turns.slice(0, PROJECT_MAX).flat()) {
+        if (this.#isStopped || !(await this.#tryToFire(schedule, result.now))) return;
+      }
+      if (turns.length > PROJECT_MAX) this.checkNow();
     } catch (fault) {
       this.#trouble({ code: 'schedules-not-read' }, fault);
     }
   }
 
-  async #tryToFire(schedule: Schedule, now: Instant): Promise<void> {
-    const name = `${schedule.project}/${schedule.id}`;
-    const leftAtMs = this.#left.get(name);
+  #isLeft(schedule: Schedule): boolean {
+    const leftAtMs = this.#left.get(nameOf(schedule));
+    return leftAtMs !== undefined && this.#config.clock.monotonicMs() - leftAtMs < LEFT_MS;
+  }
+
+  /** Returns false if the store is away, so that the round ends. */
+  async #tryToFire(schedule: Schedule, now: Instant): Promise<boolean> {
+    const name = nameOf(schedule);
     const nowMs = this.#config.clock.monotonicMs();
-    if (leftAtMs !== undefined && nowMs - leftAtMs < LEFT_MS) return;
     this.#left.delete(name);
     try {
       const nextAt = await this.#fire(schedule, now);
@@ -85,12 +102,13 @@ export class Scheduler {
         // This process cannot fire it, or not now; another one may.
         if (!isOutage(fault) && this.#left.size < LEFT_MAX) this.#left.set(name, nowMs);
         this.#trouble({ code, what }, fault);
-        return;
+        return !isOutage(fault);
       }
       const skipped = `${what}, so this time is skipped`;
       reportTrouble(this.#config.observer, { code, what: skipped }, fault);
       await this.#leaveOut(schedule, now);
     }
+    return true;
   }
 
   /**
@@ -122,7 +140,7 @@ export class Scheduler {
     const times = await timesOf(when);
     // With `skip`, all but one of several at once would be skipped.
     const isForAll = catchUp === 'all' && overlap === 'allow';
-    const due = times.due(expected, now, isForAll ? CATCH_UP_MAX : 1);
+    const due = times.due(expected, now, isForAll ? CATCH_UP_MAX : 1).slice(0, SUBMITS_MAX);
     const newest = due.at(-1) ?? expected;
     const nextAt = times.after(newest);
     const isMissed = catchUp === 'none' && now - newest > ON_TIME_MS;
@@ -147,8 +165,12 @@ export class Scheduler {
   }
 }
 
-/** Alternates between projects; within a project, the longest due goes first. */
-function inTurn(due: readonly Schedule[]): readonly Schedule[] {
+function nameOf({ project, id }: Schedule): string {
+  return `${project}/${id}`;
+}
+
+/** Each turn has one schedule of each project; within a project, the longest due goes first. */
+function inTurn(due: readonly Schedule[]): readonly (readonly Schedule[])[] {
   const rounds: Schedule[][] = [];
   const taken = new Map<string, number>();
   for (const schedule of due) {
@@ -157,7 +179,7 @@ function inTurn(due: readonly Schedule[]): readonly Schedule[] {
     rounds[round] ??= [];
     rounds[round].push(schedule);
   }
-  return rounds.flat();
+  return rounds;
 }
 
 /** The fault is the same in every process, until an operator changes something. */

@@ -52,6 +52,7 @@ import type { Instant } from '../../support/clock.ts';
 import { toExecution } from '../execution-rows.ts';
 import { writeAudit } from './audit.ts';
 import { deliverTo, type Natives } from './changes.ts';
+import { dueInTurn, takeDue } from './due.ts';
 import { lockExecution } from './executions.ts';
 import {
   columnNames,
@@ -417,6 +418,12 @@ const NEXT = sql(`
    order by u.next_at
    limit :limit`);
 
+const DUE_IN_TURN = dueInTurn({
+  ...{ name: 'hf.await_unit', at: 'next_at', index: 'await_unit_turn' },
+  where: 'x.next_at is not null',
+  columns: 'x.execution_id as execution, x.call, 0 as in_ms',
+});
+
 // On PostgreSQL only the primary key fits this statement.
 const DUE_OF = sql(`
   select u.execution_id as execution, u.call, 0 as in_ms
@@ -440,8 +447,12 @@ async function expireAwaits(
   const list = execution === undefined ? NEXT : DUE_OF;
   const found = await read(() => all<DueRow>(list, { execution, limit: limit + 1 }));
   const due = found.filter((row) => row.in_ms <= 0);
+  const taken =
+    execution === undefined
+      ? await read(() => takeDue(due, DUE_IN_TURN, limit))
+      : due.slice(0, limit);
   let [settled, started] = [0, 0];
-  for (const place of due.slice(0, limit)) {
+  for (const place of taken) {
     const done = await repeat(() => expire(natives, place), { notifies: isExpired });
     settled += done.settled;
     started += done.started;

@@ -8,6 +8,7 @@ import type { ExecutionStore } from '../contract/execution-store.ts';
 import { TERMINAL_FROM, toExecution } from '../execution-rows.ts';
 import { type Natives, saveExecution } from './changes.ts';
 import { isDone, runCommand } from './commands.ts';
+import { dueInTurn, takeDue } from './due.ts';
 import { appendEvent, lockExecution } from './executions.ts';
 import { all, type Gateway, one, type Script, type Sql, sql, sqlPerDialect } from './script.ts';
 
@@ -28,6 +29,12 @@ const DUE = sql(`
    union all
   select null, (select s.next_at - hf_now() from hf.schedule as s indexed by schedule_next where s.next_at is not null order by s.next_at limit 1),
          exists (select 1 from hf.errand)`);
+
+const DUE_IN_TURN = dueInTurn({
+  ...{ name: 'hf.execution', at: 'deadline_at', index: 'execution_deadline_turn' },
+  where: 'x.deadline_at is not null and (x.status = 0 or x.status = 2)',
+  columns: 'x.id',
+});
 
 interface DueRow {
   readonly id: ExecutionId | null;
@@ -70,12 +77,12 @@ export function maintainer(
   const keys = new ForgottenKeys({ read, repeat });
   return {
     async maintain({ limit }) {
-      const rows = await read(() => all<DueRow>(DUE, { limit: limit + 1 }));
-      const due = rows.flatMap(({ id }) => id ?? []);
-      const { next_in_ms: next = null, has_errands } = rows.find(({ id }) => id === null) ?? {};
+      const { due, isMoreDue, rest } = await read(() => findDue(limit));
+      const { next_in_ms: next = null, has_errands } = rest ?? {};
       const overdue: ExecutionId[] = [];
-      for (let from = 0; from < Math.min(due.length, limit); from += PAGE) {
-        const page = due.slice(from, Math.min(from + PAGE, limit));
+      for (let from = 0; from < due.length; from += PAGE) {
+        // Every process locks in the same order, so that none waits for another in a circle.
+        const page = due.slice(from, from + PAGE).sort();
         const notifies = (ended: readonly ExecutionId[]) => ended.length > 0;
         overdue.push(...(await repeat(() => endOverdue(natives, page), { notifies })));
       }
@@ -88,11 +95,28 @@ export function maintainer(
         cancelled += page.cancelled;
         isMore = page.isMore;
       }
-      const more = due.length > limit || isMore;
+      const more = isMoreDue || isMore;
       const forgotten = await keys.forgetSome(limit);
       const on = next === null ? {} : { nextScheduleInMs: Math.max(0, next) };
       return { overdue, cancelled, forgotten, more, ...on };
     },
+  };
+}
+
+interface Due {
+  readonly due: readonly ExecutionId[];
+  readonly isMoreDue: boolean;
+  readonly rest: DueRow | undefined;
+}
+
+function* findDue(limit: number): Script<Due> {
+  const rows = yield* all<DueRow>(DUE, { limit: limit + 1 });
+  const found = rows.filter(({ id }) => id !== null);
+  const due = yield* takeDue(found, DUE_IN_TURN, limit);
+  return {
+    due: due.flatMap(({ id }) => id ?? []),
+    isMoreDue: found.length > limit,
+    rest: rows.find(({ id }) => id === null),
   };
 }
 

@@ -22,11 +22,12 @@ import type {
   ScheduleStore,
 } from '../../features/schedules/port.ts';
 import { assert } from '../../support/assert.ts';
-import { type Instant, toInstant } from '../../support/clock.ts';
+import { toInstant } from '../../support/clock.ts';
 import { TERMINAL_FROM } from '../execution-rows.ts';
 import { withLimit } from './access/projects.ts';
 import { writeAudit } from './audit.ts';
 import type { Natives } from './changes.ts';
+import { dueInTurn, takeDue } from './due.ts';
 import { all, dialects, type Gateway, one, type Script, type Sql, sql } from './script.ts';
 
 const COLUMNS = 'project, id, at, paused, next_at, fired_at, last_execution, digest, plan, put_by';
@@ -121,6 +122,11 @@ const DUE = sql(`
           limit :limit
          ) as due on true
    order by due.next_at`);
+
+const DUE_IN_TURN = dueInTurn({
+  ...{ name: 'hf.schedule', at: 'next_at', index: 'schedule_turn', columns: COLUMNS },
+  where: 'x.next_at is not null',
+});
 
 // Only the caller that finds the expected time moves the schedule on. The row stays locked until
 // the commit (X-34).
@@ -229,7 +235,15 @@ function* dueSchedules({ limit }: { readonly limit: number }): Script<DueSchedul
   const rows = yield* all<Row>(DUE, { limit: limit + 1 });
   const now = toInstant(rows[0]?.now ?? 0);
   const stored = rows.filter(({ id }) => id !== null);
-  return { now, ...dueOf(stored, now, limit) };
+  const isDue = ({ next_at: at }: Row): boolean => at !== null && at <= now;
+  const due = stored.filter(isDue);
+  const next = stored[Math.min(due.length, limit)]?.next_at ?? undefined;
+  // PostgreSQL may take later ones in turn, but a schedule fires by the returned time.
+  const taken = (yield* takeDue(due, DUE_IN_TURN, limit)).filter(isDue).map(toSchedule);
+  return {
+    ...{ now, due: taken },
+    ...(next === undefined ? {} : { nextInMs: Math.max(0, next - now) }),
+  };
 }
 
 function isFired(result: ScheduleFired): boolean {
@@ -291,19 +305,4 @@ function toSchedule(row: ScheduleRow): Schedule {
     createdAt: toInstant(row.at),
     ...(row.put_by === null ? {} : { actor: row.put_by }),
   };
-}
-
-/**
- * Takes rows by next time, one more than the limit. Returns the due ones, and the time until the
- * next.
- */
-function dueOf(
-  rows: readonly ScheduleRow[],
-  now: Instant,
-  limit: number,
-): { readonly due: readonly Schedule[]; readonly nextInMs?: number } {
-  const all = rows.map(toSchedule);
-  const due = all.slice(0, limit).filter(({ nextAt }) => nextAt !== undefined && nextAt <= now);
-  const next = all[due.length]?.nextAt;
-  return { due, ...(next === undefined ? {} : { nextInMs: Math.max(0, next - now) }) };
 }

@@ -24,6 +24,7 @@ export const MIGRATIONS: readonly string[] = [
   '0011-carriers.sql',
   '0012-overview.sql',
   '0013-saved-views.sql',
+  '0014-due-in-turn.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
