@@ -88,6 +88,10 @@ const GRPC_AHEAD = 128;
 const FRAMES = { streams: 8, ahead: 4, messages: 200 };
 const IDLE_STREAMS = 2_000;
 const LISTED = 20_000;
+const THIRTY_ATTRIBUTES = Object.fromEntries(
+  Array.from({ length: 30 }, (_, nth) => [`a${nth}`, nth]),
+);
+const TEN_RANGES = Array.from({ length: 10 }, (_, nth) => `where=a${nth}%3E%3D0`).join('&');
 const RESTLESS = { executions: 32, steps: 5, chars: 200_000, sleeps: 1_000 };
 const ARCHIVED = { executions: 1_500, events: 20, chars: 1_000 };
 /** The keys of the push endpoint. */
@@ -251,7 +255,8 @@ async function submitListed(tenant: Caller): Promise<void> {
   for (let sent = 0; sent < LISTED; sent += 250) {
     await Promise.all(
       Array.from({ length: 250 }, (_, nth) => {
-        const about = { key: `k${sent + nth}`, tags: ['t'], attributes: { n: sent + nth } };
+        const attributes = { ...THIRTY_ATTRIBUTES, n: sent + nth };
+        const about = { key: `k${sent + nth}`, tags: ['t'], attributes };
         return tenant.call(
           ...([
             'POST',
@@ -591,6 +596,12 @@ export const ATTACKS: readonly Attack[] = [
   reading('filtered lists', '/v1/executions?status=failed&tag=t', submitListed),
   reading('lists by key prefix', '/v1/executions?keyPrefix=k&limit=1', submitListed),
   reading('counts', '/v1/executions/count?tag=t', submitListed),
+  {
+    name: 'counts by ten attributes',
+    inFlight: 64,
+    begin: submitListed,
+    operation: (tenant) => tenant.call('GET', `/v1/executions/count?tag=t&${TEN_RANGES}`),
+  },
   reading('ranges of an attribute', '/v1/executions?attribute=n&min=0&limit=1', submitListed),
   reading('audit', '/v1/audit?actor=nobody&action=cancel', submitListed),
   reading('lists of pipelines', '/v1/executions?limit=1', submitPipelines),

@@ -290,7 +290,7 @@ export class Holdfast {
 
   /**
    * Counts executions that match all filters, up to 10,000. `capped`: there may be more. A count
-   * examines at most 50,000 rows.
+   * examines at most 50,000 rows, or 10,000 if it checks their attributes.
    *
    * @example
    * const { count, capped } = await holdfast.count({ pipeline: 'order', status: 'failed' });

@@ -158,6 +158,7 @@ function searchStore(
       count: charged(executions.count),
       depth: charged(executions.depth),
       figures: charged(executions.figures),
+      endedSize: charged(executions.endedSize),
       endedCounts: charged(executions.endedCounts),
       audit: charged(executions.audit),
       deadLetters: charged(executions.deadLetters),

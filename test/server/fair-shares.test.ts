@@ -360,6 +360,37 @@ test('P-18: a search also counts by the time that it took', async () => {
   assert.equal((await next).status, 200);
 });
 
+test('P-18: a project with 30 counts has two in the store, and no read, write or heartbeat waits for them', async () => {
+  const store = openMemoryStore();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let counting = 0;
+  let countingMax = 0;
+  const count: typeof store.executions.count = async (query) => {
+    if (query.project !== 'hostile') return store.executions.count(query);
+    counting += 1;
+    countingMax = Math.max(countingMax, counting);
+    await released;
+    counting -= 1;
+    return store.executions.count(query);
+  };
+  const own = { ...store, executions: { ...store.executions, count } };
+  await using coordinator = await TestCoordinator.open({ store: own, maintenance: false });
+  const hostile = await RawWorker.open(coordinator, 'hostile');
+  const healthy = await RawWorker.open(coordinator, 'healthy');
+  const where = Array.from({ length: 10 }, (_, nth) => `where=a${nth}%3E%3D0`).join('&');
+  const path = `/v1/executions/count?tag=t&${where}`;
+  const counts = Array.from({ length: 30 }, () => hostile.call('GET', path));
+  await until(async () => counting === 2 || undefined);
+  for (const read of [path, '/v1/executions', '/v1/workers', '/v1/overview']) {
+    assert.equal((await healthy.call('GET', read)).status, 200, read);
+  }
+  assert.equal((await beat(hostile)).status, 200);
+  await hostile.running('x');
+  release();
+  for (const { status } of await Promise.all(counts)) assert.equal(status, 200);
+  assert.equal(countingMax, 2);
+});
+
 for (const [what, path, status] of [
   ['an unknown route', '/nothing-here', 404],
   ['a public route', '/healthz', 200],

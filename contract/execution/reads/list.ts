@@ -352,7 +352,11 @@ export const listCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const of = (attributes: Record<string, string | number | boolean>, key: string) =>
         mustSubmit(store, { attributes, key, tags: ['eu'] });
-      const hit = await of({ total: 10, region: 'north', gift: true, 'a=b': 1 }, 'order/1');
+      const odd = 'a"b\\$.c\n\u2028?';
+      const hit = await of(
+        { total: 10, region: 'north', gift: true, [odd]: -1e-7, 'a=b': 1 },
+        'order/1',
+      );
       await of({ total: 10, region: 'south', gift: true }, 'order/2');
       await of({ total: 99, region: 'north', gift: true }, 'order/3');
       await of({ total: '10', region: 'north', gift: 'true' }, 'order/4');
@@ -368,6 +372,8 @@ export const listCases: readonly ExecutionCase[] = [
         [region, gift, { name: 'total', equals: 10 }],
         [region, gift, { name: 'total', equals: 10, min: 10, max: 11 }],
         [{ name: 'a=b' }],
+        [{ name: odd, equals: -1e-7 }, { name: 'a=b' }],
+        [{ name: odd, min: -1e-6, max: 1e21 }, region],
       ]) {
         const what = JSON.stringify(attributes);
         assert.deepEqual(await listIds(store, { ...all, attributes }), [hit], what);

@@ -166,7 +166,10 @@ export interface ExecutionReads {
   histories(query: ReadHistories): Promise<readonly FullHistory[]>;
   /** The size of all event bodies together; 0 when the execution does not exist. */
   historyBytes(id: ExecutionId): Promise<number>;
-  /** Lists executions. A page examines at most `LIST_ROWS_MAX` rows and returns where it stopped. */
+  /**
+   * Lists executions. A page examines at most `LIST_ROWS_MAX` rows, or 2,000 if it checks their
+   * attributes, and returns where it stopped.
+   */
   list(query: ListExecutions): Promise<ExecutionPage>;
   /** Like `list`, for ids only. */
   find(query: ListExecutions): Promise<FoundPage>;

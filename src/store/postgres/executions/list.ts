@@ -89,7 +89,7 @@ function found(sort: ListSort): Sql {
 const EACH_MAX = 2_000;
 const ALL_MAX = 50_000;
 
-// A page ends with the last row that was read of any stream, or with the 10,000th of all.
+// A page ends with the last row that was read of any stream, or with the last that it may examine.
 function edge(sort: ListSort): Sql {
   const direction = sort === 'oldest' ? 'asc' : 'desc';
   const postgres = `${STREAMS},
@@ -105,7 +105,7 @@ function edge(sort: ListSort): Sql {
   )
   select z.id
     from (
-    (select id from read order by id ${direction} offset ${LIST_ROWS_MAX - 1} limit 1)
+    (select id from read order by id ${direction} offset :share::bigint - 1 limit 1)
      union all
     select id from read where nth = (select n from share)
     ) as z
