@@ -18,7 +18,9 @@ const PROJECT_MAX = 10;
 /** `catchUp: 'all'` submits at most this many: the last ones. */
 const CATCH_UP_MAX = 1_000;
 /** The most that one fire submits, because it is one transaction. The next fire continues. */
-const SUBMITS_MAX = 10;
+const SUBMITS_MAX = 2;
+/** The longest rest after a round, also after one that waited for the store. */
+const REST_MS_MAX = 1_000;
 /** A time that a worker finds later than this counts as missed. */
 const ON_TIME_MS = 60_000;
 const TROUBLE_PAUSE_MS = 5_000;
@@ -35,6 +37,8 @@ export class Scheduler {
    * Schedules that this process could not fire, by project and id, and the time of its last try.
    */
   readonly #left: Map<string, number> = new Map();
+  /** Monotonic. After a round, the process does other work for as long as the round took. */
+  #restsUntilMs = 0;
   #isStopped = false;
 
   constructor(config: EngineConfig) {
@@ -42,7 +46,8 @@ export class Scheduler {
   }
 
   get dueInMs(): number {
-    return Math.max(0, this.#dueAtMs - this.#config.clock.monotonicMs());
+    const atMs = Math.max(this.#dueAtMs, this.#restsUntilMs);
+    return Math.max(0, atMs - this.#config.clock.monotonicMs());
   }
 
   /** A schedule changed, so look at the next opportunity. */
@@ -66,6 +71,7 @@ export class Scheduler {
     if (this.dueInMs > 0) return;
     // Reset before the query, so that a later `look` is kept.
     this.#dueAtMs = Number.POSITIVE_INFINITY;
+    const begunMs = this.#config.clock.monotonicMs();
     try {
       // Ask for more than those that are left to other processes, so that they do not block the
       // rest.
@@ -80,6 +86,8 @@ export class Scheduler {
     } catch (fault) {
       this.#trouble({ code: 'schedules-not-read' }, fault);
     }
+    const endedMs = this.#config.clock.monotonicMs();
+    this.#restsUntilMs = endedMs + Math.min(endedMs - begunMs, REST_MS_MAX);
   }
 
   #isLeft(schedule: Schedule): boolean {
