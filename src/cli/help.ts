@@ -7,7 +7,7 @@ const EXIT_CODES = [
   'Exit codes:',
   '  0  success',
   '  1  refused, not found, not completed, or problems found',
-  '  2  wrong usage, a fault, or a coordinator, store or file that cannot be read',
+  '  2  wrong usage, access refused, a limit, a fault, or a coordinator, store or file that cannot be read',
 ].join('\n');
 
 export function helpText(groups: Readonly<Record<string, readonly CommandEntry[]>>): string {
