@@ -4,7 +4,8 @@ import { frontMatterOf, type Page, type Section } from './sections.ts';
 
 const SUMMARY =
   'Holdfast runs long, multi-step work that survives crashes, restarts and deploys, on SQLite or PostgreSQL. ' +
-  'It is a lease library with fences, an embedded engine and a self-hosted coordinator, for TypeScript.';
+  'It is a lease library with fences, an embedded engine and a self-hosted coordinator, for TypeScript. ' +
+  'The coordinator also has workers and clients in Python.';
 
 /** Rules, decisions and the log of bugs are for contributors. */
 const FULL_WITHOUT = 'internals';
@@ -29,7 +30,7 @@ function about({ text }: Page): string {
   const first = bodyOf(text)
     .split(/\n\s*\n/)
     .map((block) => block.trim())
-    .find((block) => /^[A-Z`*[]/.test(block));
+    .find((block) => /^(?:[A-Za-z`[]|\*\*)/.test(block));
   const [sentence] = (first ?? '').replaceAll(/\s+/g, ' ').split(/(?<=[.!?]) /);
   return sentence === undefined || sentence === '' ? '' : `: ${withoutLinks(sentence)}`;
 }

@@ -64,6 +64,7 @@ test('every page of the site has a place, and llms.txt lists it', () => {
   const list = llmsList(sections, '/docs/');
   for (const path of paths)
     assert.ok(list.includes(`(/docs/${path.replace('.md', '.html')})`), path);
+  assert.doesNotMatch(list, /: \*(?!\*)/, 'a status or date in place of a description');
   assert.doesNotMatch(llmsFull(sections), /^---\ntitle:/m);
 });
 
