@@ -58,7 +58,7 @@ const ADVANCE_MS_MAX = 100 * 366 * 86_400_000;
 
 const NAMES: readonly (keyof TestHoldfastOptions)[] = [
   ...(['pipelines', 'start', 'observer', 'codec', 'payloads', 'links', 'relayAnswersMs'] as const),
-  ...(['retention', 'parkAfterMs', 'maxClaimsWithoutProgress', 'random'] as const),
+  ...(['retention', 'jobLimits', 'parkAfterMs', 'maxClaimsWithoutProgress', 'random'] as const),
 ];
 
 /**

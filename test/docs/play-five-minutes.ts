@@ -64,7 +64,7 @@ async function printed(child: ChildProcess, last?: string): Promise<readonly str
 /** The lines of a `text` block that the program prints to stdout, with the id left out. */
 function shown(block: string): readonly string[] {
   const lines = block.trimEnd().split('\n');
-  return lines.filter((line) => !/^\(node:|^\^C/.test(line)).map(withoutId);
+  return lines.filter((line) => !/^\((node:|Use )|^\^C/.test(line)).map(withoutId);
 }
 
 const withoutId = (line: string): string => line.replace(/ \S+(?=\/0\/step)/, ' …');

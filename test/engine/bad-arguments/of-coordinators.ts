@@ -134,6 +134,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       sessions: optional(NUMBER),
       keys: optional(NUMBER),
       bytes: optional(NUMBER),
+      views: optional(NUMBER),
     },
     call: (_, quotas) => openServer({ ...SERVER, quotas } as never),
   },
