@@ -94,7 +94,7 @@ try {
   await stores.sqlite.close();
 }
 
-/** The peers have a lockfile of their own, so that nobody else installs them. */
+/** The peers have their own lockfile, so `npm ci` of the project does not install them. */
 async function installPeers(): Promise<void> {
   if (existsSync(join(HERE, 'node_modules/.package-lock.json'))) return;
   console.error('Installing the peers below bench/peers…');

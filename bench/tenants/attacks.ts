@@ -603,7 +603,7 @@ export const ATTACKS: readonly Attack[] = [
     operation: (tenant) => tenant.call('GET', `/v1/executions/count?tag=t&${TEN_RANGES}`),
   },
   reading('ranges of an attribute', '/v1/executions?attribute=n&min=0&limit=1', submitListed),
-  reading('audit', '/v1/audit?actor=nobody&action=cancel', submitListed),
+  reading('audit', '/v1/audit?actor=unknown&action=cancel', submitListed),
   reading('lists of pipelines', '/v1/executions?limit=1', submitPipelines),
   { name: 'push calls', inFlight: 0, needs: 'push', begin: callMe, end: cancelAll },
   {

@@ -312,7 +312,7 @@ export class Held {
 
 const INSTEAD = 'Try again later, or send a request without waitMs.';
 
-function tooMany(detail: string): ProblemReply {
+export function tooMany(detail: string): ProblemReply {
   const reply = new ProblemReply('too-many-open', detail);
   reply.retryAfterS = 1;
   return reply;

@@ -77,8 +77,8 @@ function isChunked({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Stops reading a body without a declared length. Tiny pieces cost far more time than their bytes, so
- * nobody may send them before the request is admitted, or after its response.
+ * Stops reading a body without a declared length, until its request is admitted. After the response
+ * it closes the connection if the body has not ended. Tiny pieces cost far more time than their bytes.
  */
 export function holdBody(request: FastifyRequest, reply: FastifyReply): void {
   if (!isChunked(request)) return;
@@ -107,7 +107,8 @@ export function withoutTinyPieces(request: FastifyRequest, body: Readable): Read
       done(new ProblemReply('invalid-input', TINY_PIECES));
     },
   });
-  // Nobody reads the body of some requests, and an error without a listener would end the process.
+  // Some requests are answered without reading their body. An error without a listener would then
+  // end the process.
   counted.on('error', () => undefined);
   return body.pipe(counted);
 }

@@ -20,7 +20,7 @@ import { ROUTES } from '../protocol/rest/routes.ts';
 import { type CallCheck, callCheckOf } from '../protocol/rest/validators.ts';
 import type { Code } from '../support/codes/catalogue.ts';
 import { type ByteTurns, LARGE_BYTES, weightOfBytes } from '../support/turns.ts';
-import { Admission, type Entrance, oneOf } from './admission.ts';
+import { Admission, type Entrance, oneOf, tooMany } from './admission.ts';
 import {
   addBodyParsers,
   beginBody,
@@ -292,9 +292,7 @@ function keepUntilRead(
     reply.raw.once('close', free);
     return;
   }
-  const problem = new ProblemReply('too-many-open', UNREAD);
-  problem.retryAfterS = 1;
-  throw problem;
+  throw tooMany(UNREAD);
 }
 
 const UNREAD =

@@ -69,7 +69,8 @@ test('X-25: a claim that the worker has found already is not returned again', as
   assert.deepEqual(fencesOf(await delivered.claim(request)), [2]);
 });
 
-test('an execution that is let go while the answer is on its way is not taken for lost', async () => {
+/** The reply to a claim was lost, and the next claim lists what the worker carries. */
+async function listing() {
   const { delivered, store } = stand();
   store.next = result(1);
   await delivered.claim(request);
@@ -78,20 +79,18 @@ test('an execution that is let go while the answer is on its way is not taken fo
   store.next = result();
   store.carries = [1];
   const claiming = delivered.claim(request);
+  return { delivered, claiming };
+}
+
+test('an execution that is let go while the answer is on its way is not taken for lost', async () => {
+  const { delivered, claiming } = await listing();
   delivered.remove(1 as Fence);
   assert.deepEqual(fencesOf(await claiming), []);
 });
 
 test('X-25: an execution that is let go at any moment of a list is not taken for lost', async () => {
   for (let turns = 0; turns < 12; turns += 1) {
-    const { delivered, store } = stand();
-    store.next = result(1);
-    await delivered.claim(request);
-    store.next = new OutcomeUnknown('killed');
-    await assert.rejects(delivered.claim(request));
-    store.next = result();
-    store.carries = [1];
-    const claiming = delivered.claim(request);
+    const { delivered, claiming } = await listing();
     // Both replies may be in one frame of a stream. Their readers then take turns.
     for (let turn = 0; turn < turns; turn += 1) await undefined;
     delivered.remove(1 as Fence);

@@ -117,9 +117,9 @@ test('a body of tiny chunks is read only while its request is admitted, and then
 test('a body in chunks without a declared length is read', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const key = await coordinator.key(['submit'], 'default');
-  const body = JSON.stringify({ pipeline: 'nobody', input: 'x'.repeat(200_000) });
+  const body = JSON.stringify({ pipeline: 'unserved', input: 'x'.repeat(200_000) });
   const chunks = body.match(/.{1,4000}/g) ?? [];
-  for (const pieces of [chunks, [...'{"pipeline":"nobody"}']]) {
+  for (const pieces of [chunks, [...'{"pipeline":"unserved"}']]) {
     const response = await fetch(`${coordinator.url}/v1/executions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -186,7 +186,7 @@ test('large responses that a project does not read are bounded', async () => {
   const key = await coordinator.key(['submit', 'operate'], 'default');
   const client = await coordinator.client(['submit', 'operate'], 'default');
   const input = 'x'.repeat(NEGLECTED_BYTES - 1_000);
-  const { id } = await client.executions.submit({ pipeline: 'nobody', input });
+  const { id } = await client.executions.submit({ pipeline: 'unserved', input });
   const sockets = await neglect(coordinator.url, { path: `/v1/executions/${id}`, key });
   const replies: unknown[] = [];
   for (let nth = 0; nth < 5; nth += 1) {
