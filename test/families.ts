@@ -1,5 +1,5 @@
-// Families of tests that are long in full. `npm test` takes samples of them, `npm run test:guard` takes a third of
-// them in full, `npm run test:all` takes all.
+// Families of tests that are long in full. `npm test` takes samples of them, `npm run test:guard` takes some in
+// full, `npm run test:all` takes all.
 
 export interface Family {
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Family {
   readonly take?: number;
 }
 
-/** Guard runs take every third family, so neighbours run in different ones. */
+/** A guard run begins at a family that the commit chooses. Each family must end within ten minutes. */
 export const FAMILIES: readonly Family[] = [
   { name: 'mutants', files: ['test/mutation/*.test.ts', 'test/etcd/mutation-etcd.test.ts'] },
   { name: 'crash points', files: ['test/crash/*.test.ts', 'test/archive/kill.test.ts'] },

@@ -1,5 +1,5 @@
 export interface Report {
-  passed: number;
+  readonly passed: number;
   readonly failures: readonly Failure[];
   readonly files: readonly FileCost[];
   readonly leftOut: readonly LeftOut[];
@@ -24,6 +24,15 @@ export interface LeftOut {
   readonly family: string;
   readonly left: number;
   readonly of: number;
+}
+
+export function joinReports(reports: readonly Report[]): Report {
+  return {
+    passed: reports.reduce((sum, { passed }) => sum + passed, 0),
+    failures: reports.flatMap(({ failures }) => failures),
+    files: reports.flatMap(({ files }) => files),
+    leftOut: reports.flatMap(({ leftOut }) => leftOut),
+  };
 }
 
 const COSTLIEST_SHOWN = 10;

@@ -3,7 +3,12 @@ import type { EventData } from 'node:test';
 import type { TestEvent } from 'node:test/reporters';
 import type { Failure, FileCost, LeftOut, Report } from './report.ts';
 
-type Writable = Report & { failures: Failure[]; files: FileCost[]; leftOut: LeftOut[] };
+interface Writable extends Report {
+  passed: number;
+  failures: Failure[];
+  files: FileCost[];
+  leftOut: LeftOut[];
+}
 
 /** Turns the events of a run into its report, and prints one line for each file. */
 export class Results {

@@ -18,15 +18,20 @@ const SERVERS: readonly string[] = ['postgres', 'etcd'];
 
 export interface SelectedFiles {
   readonly files: readonly string[];
-  /** The families of a guard run. */
-  readonly families: readonly Family[];
+  /** Runs one after the other. A guard run has one for each family; other runs have one. */
+  readonly batches: readonly Batch[];
   readonly servers: ReadonlySet<string>;
   /** How many files of each sampled family are left out. */
   readonly leftOut: readonly LeftOut[];
 }
 
+export interface Batch {
+  readonly name: string;
+  readonly files: readonly string[];
+}
+
 export function selectFiles(plan: Plan): SelectedFiles {
-  const families = plan.tier === 'guard' ? thirdOf(FAMILIES, plan.seed) : [];
+  const families = plan.tier === 'guard' ? startingAt(FAMILIES, plan.seed) : [];
   const globs = { check: CHECK, test: EVERYTHING, all: EVERYTHING, guard: globsOf(families) };
   const found = globSync([...globs[plan.tier]], { cwd: ROOT })
     .map((path) => path.replaceAll('\\', '/'))
@@ -49,10 +54,12 @@ export function selectFiles(plan: Plan): SelectedFiles {
   const servers = SERVERS.filter(
     (name) => filters.length === 0 || files.some((path) => mentions(path, name)),
   );
+  const selected = filters.length > 0 || isFull(plan.tier) ? files : grouped(files);
+  const all: Batch = { name: plan.tier, files: selected };
   return {
-    families,
+    batches: plan.tier === 'guard' ? batchesOf(families, files) : [all],
     leftOut: leftOut.map(({ family, paths, of }) => ({ family, left: paths.length, of })),
-    files: filters.length > 0 || isFull(plan.tier) ? files : grouped(files),
+    files: selected,
     servers: new Set(servers.filter((name) => !plan.without.includes(name))),
   };
 }
@@ -62,8 +69,18 @@ export function isFull(tier: Tier): boolean {
   return tier === 'all' || tier === 'guard';
 }
 
-function thirdOf(families: readonly Family[], seed: number): readonly Family[] {
-  return families.filter((_, index) => index % 3 === seed % 3);
+function startingAt(families: readonly Family[], seed: number): readonly Family[] {
+  const first = seed % families.length;
+  return [...families.slice(first), ...families.slice(0, first)];
+}
+
+function batchesOf(families: readonly Family[], files: readonly string[]): readonly Batch[] {
+  return families
+    .map(({ name, files: globs }) => ({
+      name,
+      files: files.filter((path) => globs.some((glob) => matchesGlob(path, glob))),
+    }))
+    .filter((batch) => batch.files.length > 0);
 }
 
 function leftOutOf(possible: readonly string[], seed: number) {

@@ -70,6 +70,8 @@ class HistoryStage {
   #turns = 0;
   #takeovers = 0;
   #onTurn: () => void = () => undefined;
+  /** Rejects if a client ends that the test did not kill. */
+  readonly #lost: PromiseWithResolvers<never> = Promise.withResolvers();
 
   constructor(server: RecordedServer, folder: string) {
     this.#server = server;
@@ -107,8 +109,12 @@ class HistoryStage {
     const { address } = this.#server;
     const seed = runSeed() + this.#started;
     const file = join(this.#folder, `${name}.jsonl`);
-    void child.call('play', { store: address, name, seed, file }, PLAY_MS_MAX);
+    const play = child.call('play', { store: address, name, seed, file }, PLAY_MS_MAX);
     this.#clients.push(child);
+    play.catch((reason: Error) => {
+      if (!this.#clients.includes(child)) return;
+      this.#lost.reject(new Error(`${name} ended: ${reason.message}`));
+    });
   }
 
   async #kill(): Promise<void> {
@@ -131,11 +137,12 @@ class HistoryStage {
 
   #after(count: number): Promise<void> {
     const goal = this.#turns + count;
-    return new Promise((resolve) => {
+    const played = new Promise<void>((resolve) => {
       this.#onTurn = () => {
         if (this.#turns >= goal) resolve();
       };
     });
+    return Promise.race([played, this.#lost.promise]);
   }
 }
 

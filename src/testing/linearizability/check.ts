@@ -48,10 +48,14 @@ export interface LinearizabilityViolation<Input = unknown, Output = unknown> {
 const EXPLANATIONS_MAX = 200_000;
 
 /**
- * How many calls without a reply take effect between two with one, at first. An explanation with
- * few is found quickly. Only a reply that has none needs the whole search.
+ * The limits of each search. Most histories have an explanation within the first, and it is found
+ * quickly. Only a reply without an explanation needs the last, which has no limits.
  */
-const LOST_IN_A_ROW = 1;
+const SEARCHES = [
+  { lostInARow: 1, lostMs: 1_500 },
+  { lostInARow: Number.POSITIVE_INFINITY, lostMs: 1_500 },
+  { lostInARow: Number.POSITIVE_INFINITY, lostMs: Number.POSITIVE_INFINITY },
+];
 
 /**
  * Checks whether some order of the calls explains every reply. In such an order, each call takes
@@ -68,13 +72,20 @@ export function checkLinearizability<State, Input, Output>(
 ): LinearizabilityResult<Input, Output> {
   const parts = model.partition?.(operations) ?? new Map([['', operations]]);
   for (const [part, own] of parts) {
-    const problem =
-      problemOf(model, { part, operations: own, lostInARow: LOST_IN_A_ROW }) &&
-      problemOf(model, { part, operations: own, lostInARow: Number.POSITIVE_INFINITY });
+    let problem: Problem<Input, Output> | undefined;
+    for (const limits of SEARCHES) {
+      problem = problemOf(model, { part, operations: own, ...limits });
+      if (problem === undefined) break;
+    }
     if (problem !== undefined) return problem;
   }
   return { kind: 'linearizable', operations: operations.length, parts: parts.size };
 }
+
+type Problem<Input, Output> = Exclude<
+  LinearizabilityResult<Input, Output>,
+  { readonly kind: 'linearizable' }
+>;
 
 function problemOf<State, Input, Output>(
   model: SequentialModel<State, Input, Output>,
@@ -82,10 +93,12 @@ function problemOf<State, Input, Output>(
     readonly part: string;
     readonly operations: readonly RecordedOperation<Input, Output>[];
     readonly lostInARow: number;
+    readonly lostMs: number;
   },
-): Exclude<LinearizabilityResult<Input, Output>, { readonly kind: 'linearizable' }> | undefined {
-  const { part, operations, lostInARow } = history;
-  const search = new LinearizationSearch(model, { explanations: EXPLANATIONS_MAX, lostInARow });
+): Problem<Input, Output> | undefined {
+  const { part, operations, lostInARow, lostMs } = history;
+  const limits = { explanations: EXPLANATIONS_MAX, lostInARow, lostMs };
+  const search = new LinearizationSearch(model, limits);
   const describe = (operation: RecordedOperation<Input, Output>): string =>
     model.describe?.(operation) ??
     `${JSON.stringify(operation.input)} → ${JSON.stringify(operation.reply?.output)}`;

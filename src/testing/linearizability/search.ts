@@ -33,6 +33,8 @@ export interface SearchLimits {
   readonly explanations: number;
   /** How many calls without a reply may take effect between two calls with one. */
   readonly lostInARow: number;
+  /** A call without a reply takes effect within this time, or never. */
+  readonly lostMs: number;
 }
 
 /** The longest explanation up to a reply that has none. */
@@ -53,6 +55,8 @@ export class LinearizationSearch<
   readonly #pending: Map<Operation, Pending<Operation>> = new Map();
   readonly #lost: Map<Operation, Pending<Operation>> = new Map();
   #used = 0n;
+  /** Calls take effect after this time: the latest call whose reply is explained. */
+  #now = Number.NEGATIVE_INFINITY;
   #explanations: readonly Explanation<State, Operation>[];
 
   constructor(model: SequentialModel<State, Input, Output>, limits: SearchLimits) {
@@ -76,6 +80,8 @@ export class LinearizationSearch<
 
   /** Keeps the explanations of this reply. Returns the longest one without it, if there is none. */
   reply(operation: Operation): Unexplained<State, Operation> | 'too-many' | undefined {
+    this.#forgetLost(({ operation: { calledAt } }) => calledAt < this.#now - this.#limits.lostMs);
+    this.#now = Math.max(this.#now, operation.calledAt);
     const before = operation.reply?.at ?? Number.POSITIVE_INFINITY;
     const awaited = this.#pending.get(operation)?.bit ?? 0n;
     const seen = new Explanations<State, Operation>();
@@ -218,14 +224,17 @@ export class LinearizationSearch<
   /** A call without a reply that has taken effect in every explanation is no longer pending. */
   #forgetWhatAllHave(): void {
     const common = this.#explanations.reduce((all, { unknown }) => all & unknown, this.#used);
-    if (common === 0n) return;
-    for (const { operation, bit } of this.#lost.values()) {
-      if ((common & bit) !== 0n) this.#forget(operation, bit);
-    }
-    this.#explanations = this.#explanations.map((each) => ({
-      ...each,
-      unknown: each.unknown & ~common,
-    }));
+    this.#forgetLost(({ bit }) => (common & bit) !== 0n);
+  }
+
+  #forgetLost(isOver: (lost: Pending<Operation>) => boolean): void {
+    const over = [...this.#lost.values()].filter(isOver);
+    if (over.length === 0) return;
+    const bits = over.reduce((all, { bit }) => all | bit, 0n);
+    for (const { operation, bit } of over) this.#forget(operation, bit);
+    const left = new Explanations<State, Operation>();
+    for (const each of this.#explanations) left.add({ ...each, unknown: each.unknown & ~bits });
+    this.#explanations = [...left];
   }
 }
 
