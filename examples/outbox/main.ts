@@ -43,7 +43,7 @@ async function untilReceived(ids: number): Promise<void> {
 }
 
 await story.play('An outbox whose relay is replaced', async () => {
-  const database = new DatabaseSync(files.databaseFile);
+  const database = new DatabaseSync(files.databaseFile, { timeout: 5_000 });
   database.exec(`
     pragma journal_mode = wal;
     create table shop_order (id integer primary key, item text not null);
