@@ -51,7 +51,7 @@ async function* measurePages(plan: Plan): AsyncGenerator<Result, void, void> {
       {
         name: 'executions, overview',
         path: '/',
-        row: '.backlog li',
+        row: '[aria-label=Pipelines] a',
         rows: size.executions,
       },
       {

@@ -89,8 +89,9 @@ export class Results {
   /** Most callers wait for what they just submitted, which needs no query. */
   submittedHere(id: ExecutionId): void {
     this.#fresh.set(id, this.#unnamedWakeups);
+    if (this.#fresh.size <= FRESH_MAX) return;
     const [first] = this.#fresh.keys();
-    if (this.#fresh.size > FRESH_MAX && first !== undefined) this.#fresh.delete(first);
+    if (first !== undefined) this.#fresh.delete(first);
   }
 
   /** The output, when the execution or its continuation completes. Throws ExecutionFailed. */
