@@ -344,7 +344,10 @@ test('attention lists pipelines without workers, failing releases, dead letters,
     at: at(30_000),
     pipelines: [
       { pipeline: 'served', workers: 2, ...figures },
-      { pipeline: 'alone', workers: 0, ...figures },
+      {
+        ...{ pipeline: 'alone', workers: 0, ...figures },
+        lastWorker: { owner: 'resizer@host-7', lastSeenAt: at(10_000) },
+      },
       { pipeline: 'quiet', workers: 0, statuses: {}, ready: none },
     ],
     deadLetters: { count: 10_000, capped: true, causes: [] },
@@ -353,6 +356,24 @@ test('attention lists pipelines without workers, failing releases, dead letters,
   };
   const concerns = concernsOf(overview, trends);
   assert.equal(concerns.find(({ key }) => key === 'failing/order/v2')?.verb, 'Roll back');
+  assert.equal(
+    concerns[0]?.detail,
+    '3 executions ready for 30 s · last served by resizer@host-7, seen 20 s ago',
+  );
+  const afterwards = concernsOf(overview, trends, [
+    { pipeline: 'order', version: 3, active: 'v1' },
+  ]);
+  const { title, detail, verb, to } =
+    afterwards.find(({ key }) => key === 'failing/order/v2') ?? {};
+  assert.deepEqual(
+    [title, detail, verb, to],
+    [
+      'order failed in release v2',
+      '3 of 4 executions failed in the chosen range · new executions go to v1',
+      ...['Re-drive', '/dead-letters?pipeline=order'],
+    ],
+    'after a rollback',
+  );
   const failing = (deadLetters: OverviewMessage['deadLetters']): readonly string[] =>
     concernsOf({ ...overview, deadLetters }, trends)
       .map(({ key }) => key)

@@ -1,6 +1,7 @@
 // Lists the problems that need a person now, the worst first. Pure.
 
 import type { OverviewMessage, TrendsMessage } from '../../../src/features/overview/messages.ts';
+import type { PipelineRolloutMessage } from '../../../src/features/releases/messages.ts';
 import { countText, durationText, plural } from './words.ts';
 
 export interface Concern {
@@ -37,6 +38,7 @@ export function sumOf(counts: readonly (Counted | undefined)[]): Counted {
 export function concernsOf(
   overview: OverviewMessage,
   trends?: Pick<TrendsMessage, 'pipelines'>,
+  rollouts: readonly PipelineRolloutMessage[] = [],
 ): readonly Concern[] {
   const { storeProblem, deadLetters, questions, workers } = overview;
   const nowMs = Date.parse(overview.at);
@@ -52,7 +54,7 @@ export function concernsOf(
     ...overview.pipelines.flatMap((figures) => readyConcern(figures, nowMs)),
     ...(trends?.pipelines ?? [])
       .filter((figures) => !isRedriven(figures, deadLetters))
-      .flatMap(failingConcern),
+      .flatMap((figures) => failingConcern(figures, rollouts)),
     ...letterConcern(deadLetters),
     ...(workers.stuck === 0
       ? []
@@ -80,18 +82,23 @@ function readyConcern(
   figures: OverviewMessage['pipelines'][number],
   nowMs: number,
 ): readonly Concern[] {
-  const { pipeline, release, ready, oldestReadyAt, workers } = figures;
+  const { pipeline, release, ready, oldestReadyAt, workers, lastWorker } = figures;
   if (ready.count === 0 || oldestReadyAt === undefined) return [];
   const waitedMs = nowMs - Date.parse(oldestReadyAt);
   const isServed = workers > 0;
   if (isServed && waitedMs < LONG_WAIT_MS) return [];
   const name = release === undefined ? pipeline : `${pipeline} (release ${release})`;
+  const since = (ms: number): string => durationText(Math.max(0, ms));
+  const servedBy =
+    lastWorker === undefined
+      ? ''
+      : ` · last served by ${lastWorker.owner}, seen ${since(nowMs - Date.parse(lastWorker.lastSeenAt))} ago`;
   return [
     {
       key: `ready/${name}`,
       severity: isServed ? 'warn' : 'bad',
       title: isServed ? `${name} is behind` : `No worker serves ${name}`,
-      detail: `${cappedText(ready, 'execution')} ready for ${durationText(Math.max(0, waitedMs))}${isServed ? ` · ${plural(workers, 'worker')}` : ''}`,
+      detail: `${cappedText(ready, 'execution')} ready for ${since(waitedMs)}${isServed ? ` · ${plural(workers, 'worker')}` : servedBy}`,
       to: `/executions?status=queued&pipeline=${encodeURIComponent(pipeline)}`,
       verb: 'View',
     },
@@ -114,33 +121,46 @@ function isRedriven(
   );
 }
 
-/** A release that fails is most often a bad deploy, so its concern leads to the rollout. */
-function failingConcern({
-  pipeline,
-  release,
-  ended,
-}: TrendsMessage['pipelines'][number]): readonly Concern[] {
+/**
+ * A release that fails is most often a bad deploy, so its concern leads to the rollout. After a rollback,
+ * it leads to the executions that are left to re-drive.
+ */
+function failingConcern(
+  { pipeline, release, ended }: TrendsMessage['pipelines'][number],
+  rollouts: readonly PipelineRolloutMessage[],
+): readonly Concern[] {
   const bad = ended.failed + ended.quarantined;
   const all = bad + ended.completed + ended.cancelled + ended.compensated;
   if (bad < FAILURES_MIN || bad < all * FAILING_PART) return [];
   const path = encodeURIComponent(pipeline);
   const detail = `${countText(bad)} of ${plural(all, 'execution')} failed in the chosen range`;
-  return release === undefined
-    ? [
-        {
-          ...{ key: `failing/${pipeline}`, severity: 'bad', title: `${pipeline} is failing` },
-          ...{ detail, to: `/executions?pipeline=${path}&status=failed&status=quarantined` },
-          verb: 'View',
-        },
-      ]
-    : [
-        {
-          ...{ key: `failing/${pipeline}/${release}`, severity: 'bad' },
-          title: `${pipeline} is failing in release ${release}`,
+  if (release === undefined) {
+    return [
+      {
+        ...{ key: `failing/${pipeline}`, severity: 'bad', title: `${pipeline} is failing` },
+        ...{ detail, to: `/executions?pipeline=${path}&status=failed&status=quarantined` },
+        verb: 'View',
+      },
+    ];
+  }
+  const { active, canary } = rollouts.find((each) => each.pipeline === pipeline) ?? {};
+  const isOut = active !== undefined && active !== release && canary !== release;
+  const key = `failing/${pipeline}/${release}`;
+  return [
+    isOut
+      ? {
+          ...{ key, severity: 'warn', title: `${pipeline} failed in release ${release}` },
+          detail: `${detail} · new executions go to ${active}`,
+          ...(ended.failed > 0
+            ? { to: `/dead-letters?pipeline=${path}`, verb: 'Re-drive' }
+            : { to: '/quarantine', verb: 'View' }),
+        }
+      : {
+          ...{ key, severity: 'bad', title: `${pipeline} is failing in release ${release}` },
           ...{ detail, to: `/releases/${path}?release=${encodeURIComponent(release)}` },
           verb: 'Roll back',
         },
-      ];
+  ];
 }
 
 function questionConcern({ open, overdue }: OverviewMessage['questions']): readonly Concern[] {

@@ -17,6 +17,7 @@ import { TrendCharts } from './overview-charts.tsx';
 import { Attention, PipelineTable, StoreHealth } from './overview-parts.tsx';
 
 const TRENDS_MS = 5_000;
+const ROLLOUTS_MAX = 1_000;
 
 export function OverviewPage(): ReactNode {
   const location = useLocation();
@@ -35,9 +36,17 @@ export function OverviewPage(): ReactNode {
   // A new range is read while the concerns of the last one stay.
   const [read, setRead] = useState(trends.data);
   if (trends.data !== undefined && trends.data !== read) setRead(trends.data);
-  const isComplete = read !== undefined || trends.error !== null;
+  const hasReleases = read?.pipelines.some(({ release }) => release !== undefined) ?? false;
+  const rollouts = useRead(requestTo('GET /v1/pipelines', { limit: ROLLOUTS_MAX }), {
+    everyMs: TRENDS_MS,
+    isEnabled: hasReleases,
+  });
+  const isComplete =
+    (read !== undefined || trends.error !== null) && !(hasReleases && rollouts.isPending);
   const concerns =
-    overview.data === undefined || !isComplete ? undefined : concernsOf(overview.data, read);
+    overview.data === undefined || !isComplete
+      ? undefined
+      : concernsOf(overview.data, read, rollouts.data?.items);
   const names = [...new Set(overview.data?.pipelines.map((each) => each.pipeline))];
   return (
     <>
@@ -137,7 +146,10 @@ function Figures({ overview, trends, pipeline }: FiguresProps): ReactNode {
         about={
           duration === undefined
             ? ' '
-            : `p95 ${durationText(duration.p95Ms)} · p99 ${durationText(duration.p99Ms)}`
+            : // A line breaks between the figures, never inside of one.
+              [`p95 ${durationText(duration.p95Ms)}`, `p99 ${durationText(duration.p99Ms)}`]
+                .map((figure) => figure.replaceAll(' ', '\u{a0}'))
+                .join(' · ')
         }
       />
       <Figure

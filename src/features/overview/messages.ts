@@ -46,6 +46,18 @@ const pipelineFigures = closed({
     documented(instant, 'Since when the longest waiting of them is ready.'),
   ),
   workers: documented(count, 'Live workers that serve it. Draining and stuck ones do not count.'),
+  lastWorker: Type.Optional(
+    closed(
+      {
+        owner: Type.String({ description: 'Name of the worker.', examples: ['resizer@host-7'] }),
+        lastSeenAt: documented(instant, 'When its claim loop last reported.'),
+      },
+      {
+        description:
+          'Worker that served it last. Absent while one serves it, and after the store forgot the session.',
+      },
+    ),
+  ),
 });
 
 const cause = closed(

@@ -86,7 +86,7 @@ async function overviewOf(
   const inState = (...states: readonly WorkerInfo['is'][]): number =>
     live.filter((each) => states.includes(each.is)).length;
   return {
-    ...figuresMessage(figures, live),
+    ...figuresMessage(figures, workers),
     workers: {
       ready: inState('ready', 'starting'),
       draining: inState('draining'),
@@ -102,18 +102,20 @@ function figuresMessage(
   { at, pipelines, deadLetters, questions }: Figures,
   workers: readonly WorkerInfo[],
 ): Omit<OverviewMessage, 'workers'> {
-  const serve = workers.filter(({ is }) => is === 'ready' || is === 'starting');
-  const servedBy = ({ pipeline, release }: PipelineCounts): number =>
-    serve
+  const announced = ({ pipeline, release }: PipelineCounts): readonly WorkerInfo[] =>
+    workers
       .filter((each) => each.pipelines.includes(pipeline))
-      .filter((each) => release === undefined || each.release === release).length;
+      .filter((each) => release === undefined || each.release === release);
   const { nextDueAt, ...counted } = questions;
   return {
     at: formatInstant(at),
     pipelines: pipelines.map((each) => {
       const { oldestReadyAt, statuses, ...rest } = each;
       const since = oldestReadyAt && { oldestReadyAt: formatInstant(oldestReadyAt) };
-      return { ...rest, statuses: { ...statuses }, ...since, workers: servedBy(each) };
+      const by = announced(each);
+      const serving = by.filter(({ is }) => is === 'ready' || is === 'starting').length;
+      const last = serving > 0 ? {} : present({ lastWorker: lastOf(by) });
+      return { ...rest, statuses: { ...statuses }, ...since, workers: serving, ...last };
     }),
     deadLetters: {
       ...deadLetters,
@@ -124,6 +126,16 @@ function figuresMessage(
     },
     questions: { ...counted, ...(nextDueAt && { nextDueAt: formatInstant(nextDueAt) }) },
   };
+}
+
+/** A worker whose session the store forgot has no name any more. */
+function lastOf(
+  workers: readonly WorkerInfo[],
+): OverviewMessage['pipelines'][number]['lastWorker'] {
+  const [last] = workers
+    .filter(({ owner }) => owner !== '')
+    .toSorted((one, other) => other.provedAt - one.provedAt);
+  return last && { owner: last.owner, lastSeenAt: formatInstant(last.provedAt) };
 }
 
 interface Range {

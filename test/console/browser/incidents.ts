@@ -9,7 +9,7 @@ import type { BrowserCase } from './register.ts';
 
 /** The most clicks that a repair may take, with the ones that find it. */
 const CLICKS_MAX: Readonly<Record<Incident, number>> = {
-  ...{ 'bad deploy': 7, 'dead worker': 2, 'stuck question': 3, 'failing vendor': 4 },
+  ...{ 'bad deploy': 8, 'dead worker': 2, 'stuck question': 3, 'failing vendor': 4 },
 };
 
 const incidents: BrowserCase = {
@@ -53,11 +53,14 @@ const incidents: BrowserCase = {
       await page.getByLabel(/^Reason/).fill('v2 reads a wrong name');
       await click(page.getByRole('dialog').getByRole('button', { name: /^Roll back/ }));
       await page.getByText('New executions go to v1.').waitFor();
-      await click(page.getByRole('link', { name: /^Dead letters/ }));
+      await click(page.getByRole('link', { name: 'Overview' }));
+      await click(concern('invoice failed in release v2').getByRole('link', { name: /^Re-drive/ }));
       await redrive('TypeError', 'back on v1');
       await repaired('bad deploy');
 
-      await concern('No worker serves resize-image').waitFor();
+      await concern('No worker serves resize-image')
+        .filter({ hasText: 'last served by resizer@host-7, seen' })
+        .waitFor();
       await concern('invoice is failing').waitFor({ state: 'detached' });
       await running.restartWorker();
       await concern('No worker serves resize-image').waitFor({ state: 'detached' });

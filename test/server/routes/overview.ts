@@ -21,7 +21,9 @@ const counted: Case = {
   name: 'the overview counts executions, causes of failures, questions and workers of a project',
   async run(coordinator) {
     const client = await coordinator.client(['submit', 'operate'], 'ours');
-    await coordinator.worker([fine, bad, asks], { project: 'ours' });
+    const worker = await coordinator.worker([fine, bad, asks], {
+      ...{ project: 'ours', owner: 'packer@host-3' },
+    });
     const submit = (name: string, input?: unknown): Promise<{ readonly id: string }> =>
       client.executions.submit({ pipeline: name, input });
     const ended = [submit('fine'), submit('fine'), submit('bad', 5), submit('bad', 61)];
@@ -47,6 +49,14 @@ const counted: Case = {
     assert.deepEqual(overview.questions.open, one);
     assert.deepEqual(overview.questions.overdue, { count: 0, capped: false });
     assert.deepEqual([overview.workers.ready, overview.workers.stuck], [1, 0]);
+    assert.deepEqual([of('asks')?.lastWorker, of('unserved')?.lastWorker], [undefined, undefined]);
+    await worker.stop();
+    const left = await until(async () => {
+      const { pipelines } = await client.overview.read();
+      return pipelines.find((each) => each.pipeline === 'asks')?.lastWorker;
+    });
+    assert.equal(left.owner, 'packer@host-3');
+    assert.ok(Date.parse(left.lastSeenAt) >= Date.parse(overview.at) - 60_000);
     const other = await (await coordinator.client(['operate'], 'theirs')).overview.read();
     assert.deepEqual([other.pipelines, other.deadLetters.count, other.workers.ready], [[], 0, 0]);
   },
