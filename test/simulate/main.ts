@@ -1,6 +1,3 @@
-// npm run simulate -- [--seeds 1000] [--seed <first>] [--processes 2] [--nightly] [--record] [--write]
-// npm run simulate -- --planted [--only <part of a name>] [--seeds 20] [--write]
-
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import {
@@ -15,24 +12,40 @@ import { recordedSeeds, recordRun } from './recorded-runs.ts';
 import { runSeeds, withBug } from './run-seeds.ts';
 import { writeSection } from './verification.ts';
 
+const HELP = `npm run simulate -- [--seeds 1000] [--seed <first>] [--processes 2] [--nightly] [--record] [--write]
+npm run simulate -- --planted [--only <part of a name>] [--seeds 20] [--write]
+
+Simulates coordinators, workers and a store under faults, one run for each seed, and checks every rule.
+
+  --seeds <count>      Seeds to run (default 1000)
+  --seed <number>      First seed (default random)
+  --processes <count>  Processes to run them in (default 2)
+  --planted            Plant each known bug and count the seeds until one finds it
+  --only <text>        With --planted: only bugs whose name has this text
+  --plant <name>       Plant one bug
+  --nightly            Print which faults met which states
+  --record             Add the run to runs.jsonl
+  --write              Write the figures into docs/verification.md`;
+
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', short: 'h', default: false },
     seeds: { type: 'string', default: '1000' },
     seed: { type: 'string' },
     processes: { type: 'string', default: '2' },
-    /** Plants every bug whose name has this text, one after the other, until a seed finds it. */
     planted: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
-    /** Plants one bug. */
     plant: { type: 'string' },
-    /** Prints which faults met which states. */
     nightly: { type: 'boolean', default: false },
-    /** Adds the run to runs.jsonl. */
     record: { type: 'boolean', default: false },
-    /** Writes the figures into docs/verification.md. */
     write: { type: 'boolean', default: false },
   },
 });
+
+if (values.help) {
+  console.log(HELP);
+  process.exit();
+}
 
 /** Enough to see a pattern. */
 const FAILURES_MAX = 20;
