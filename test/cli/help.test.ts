@@ -15,6 +15,7 @@ for (const command of COMMANDS) {
       'an imperative sentence without a period',
     );
     for (const [name, flag] of Object.entries(spec.flags)) {
+      assert.match(name, /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/, 'flags are in kebab case');
       const shown = flagText(name, flag);
       assert.match(flag.help, /^(?:[a-z-]+(?: --[a-z]+)?(?:, [a-z]+)*: )?[A-Za-z]/, shown);
       if (flag.value === undefined) continue;

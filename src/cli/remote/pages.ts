@@ -56,7 +56,9 @@ export async function showPages(
   const filtered = {
     ...query,
     ...(await savedFilter(client, saves, typed.text('view'))),
-    ...present(Object.fromEntries(filters.map((name) => [name, listText(typed.text(name))]))),
+    ...present(
+      Object.fromEntries(filters.map((name) => [parameterOf(name), listText(typed.text(name))])),
+    ),
   };
   const readPage = (cursor: string | undefined, most = limit): Promise<Page<Row>> =>
     client.call(at.slice('GET '.length), { query: { ...filtered, limit: most, cursor } });
@@ -81,6 +83,11 @@ export async function showPages(
     printProblem(hint === undefined ? 'None.' : `None. ${hint}`);
   }
   return 0;
+}
+
+/** `--submitted-from` becomes `submittedFrom`. */
+function parameterOf(flag: string): string {
+  return flag.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** The filters of a saved view, by the names of their parameters. */
@@ -127,7 +134,7 @@ interface List {
   readonly at: Listing['at'];
   readonly usage: string;
   readonly columns: readonly string[];
-  /** Flags that become query parameters unchanged. */
+  /** Flags that become query parameters. */
   readonly filters?: Readonly<Record<string, Flag>>;
   readonly more?: Pick<Listing, 'rowOf' | 'noteOf' | 'page'>;
 }
@@ -190,11 +197,11 @@ export const listCommand: CommandSpec = list({
       value: 'true|false',
       help: 'Only with a dead letter that was re-driven, or was not (default all)',
     },
-    submittedFrom: {
+    'submitted-from': {
       value: 'time',
       help: 'Only submitted at or after this time, as ISO 8601 (default all)',
     },
-    submittedTo: {
+    'submitted-to': {
       value: 'time',
       help: 'Only submitted before this time, as ISO 8601 (default all)',
     },
