@@ -48,8 +48,12 @@ export async function checkCoordinator(typed: Typed): Promise<CheckedCoordinator
       const found = `${url} has a certificate that this process does not trust`;
       return { isRunning: false, findings: [{ what, found, change }] };
     }
-    const found = `none at ${url}; pass --url to check another address`;
-    return { isRunning: false, findings: [{ what, found }] };
+    // Without --url, doctor also serves to check a folder before the first start.
+    const none =
+      typed.text('url') !== undefined
+        ? { found: `none at ${url}`, change: 'Start a coordinator there, or pass the URL of one.' }
+        : { found: `none at ${url}; pass --url to check another address` };
+    return { isRunning: false, findings: [{ what, ...none }] };
   }
 }
 

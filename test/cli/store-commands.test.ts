@@ -23,7 +23,18 @@ const CA_FILE = join(TLS, 'ca.pem');
 
 /** Runs doctor without a coordinator, since one may run on this machine beside the tests. */
 const doctorHere = (words: readonly string[], options: SpawnOptions): Promise<Ran> =>
-  holdfast(['doctor', '--url', 'http://127.0.0.1:1', ...words], options);
+  holdfast(['doctor', ...words], {
+    ...options,
+    env: { ...options.env, HOLDFAST_URL: 'http://127.0.0.1:1' },
+  });
+
+test('doctor finds a problem if nothing listens at the URL that it is given', () =>
+  inFolder(async (cwd) => {
+    const { code, out } = await holdfast(['doctor', '--url', 'http://127.0.0.1:1'], { cwd });
+    assert.equal(code, 1);
+    assert.match(out, /coordinator: Start a coordinator there, or pass the URL of one\./);
+    assert.equal((await doctorHere([], { cwd })).code, 0);
+  }));
 
 test('migrate prints both versions; --check changes nothing and exits with 1', () =>
   inFolder(async (cwd) => {
