@@ -48,7 +48,7 @@ The command line exits with one of these codes.
 |---|---|
 | 0 | Success |
 | 1 | The coordinator or store refused, found nothing or found problems, or the execution did not complete |
-| 2 | Wrong usage, a refused access key or role, a limit, a fault, or a coordinator, store or file that cannot be read |
+| 2 | Wrong usage, a refused access key or role, an unknown route, admin routes that are off, a limit, a fault, or a coordinator, store or file that cannot be read |
 `;
 
 const EXPLANATIONS = `## Explanations

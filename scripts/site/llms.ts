@@ -10,9 +10,14 @@ const SUMMARY =
 /** Rules, decisions and the log of bugs are for contributors. */
 const FULL_WITHOUT = 'internals';
 
+/** A form to copy, without content of its own. */
+export const TEMPLATE = 'internals/adr/0000-template.md';
+
 export function llmsList(sections: readonly Section[], base: string): string {
   const parts = sections.map(({ title, pages }) => {
-    const lines = pages.map((page) => `- [${page.title}](${base}${htmlOf(page)})${about(page)}`);
+    const lines = pages
+      .filter(({ path }) => path !== TEMPLATE)
+      .map((page) => `- [${page.title}](${base}${htmlOf(page)})${about(page)}`);
     return `## ${title}\n\n${lines.join('\n')}`;
   });
   return `# Holdfast\n\n> ${SUMMARY}\n\n${parts.join('\n\n')}\n`;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { deadLinks } from '../../scripts/site/dead-links.ts';
 import { siteLinks } from '../../scripts/site/links.ts';
-import { llmsFull, llmsList } from '../../scripts/site/llms.ts';
+import { llmsFull, llmsList, TEMPLATE } from '../../scripts/site/llms.ts';
 import { pageOf, type Section, sectionsOf } from '../../scripts/site/sections.ts';
 import { navigationOf } from '../../scripts/site/stage.ts';
 
@@ -56,14 +56,16 @@ test('the sidebar keeps the pages of a group together', () => {
   );
 });
 
-test('every page of the site has a place, and llms.txt lists it', () => {
+test('every page of the site has a place, and llms.txt lists it, except the template', () => {
   const sections = sectionsOf();
   const paths = sections.flatMap(({ pages }) => pages.map(({ path }) => path));
   assert.equal(new Set(paths).size, paths.length);
   assert.ok(paths.includes('internals/architecture.md'));
   const list = llmsList(sections, '/docs/');
-  for (const path of paths)
-    assert.ok(list.includes(`(/docs/${path.replace('.md', '.html')})`), path);
+  const unlisted = paths.filter(
+    (path) => !list.includes(`(/docs/${path.replace('.md', '.html')})`),
+  );
+  assert.deepEqual(unlisted, [TEMPLATE]);
   assert.doesNotMatch(list, /: \*(?!\*)/, 'a status or date in place of a description');
   assert.doesNotMatch(llmsFull(sections), /^---\ntitle:/m);
 });
