@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ExecutionId, ProjectName } from '../../../src/execution/names.ts';
+import { PROJECT_METADATA } from '../../../src/lease/session.ts';
 import type { CoordinatorStore, Maintained } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
 import { allMessages } from '../check.ts';
@@ -44,7 +45,10 @@ async function spawn(
   parent: Held,
   count: number,
 ): Promise<readonly ExecutionId[]> {
-  const children = Array.from({ length: count }, (_, nth) => childOf(parent.id, `child:${nth}#1`));
+  const { project } = await mustRead(store, parent.id);
+  const children = Array.from({ length: count }, (_, nth) =>
+    childOf(parent.id, `child:${nth}#1`, { project }),
+  );
   expectKind(
     await store.executions.record({ ...writing(parent, { kind: 'child-spawned' }), children }),
     'recorded',
@@ -163,6 +167,48 @@ export const maintainCases: readonly ExecutionCase[] = [
       assert.ok(calls.every(({ overdue }) => overdue.length <= 3));
       assert.equal(calls[0]?.more, true);
       assert.deepEqual(calls.flatMap(({ overdue }) => overdue).toSorted(), ids.toSorted());
+    },
+  },
+  {
+    upholds: 'X-77, X-96',
+    name: 'if ended parents have more open children than one call handles, their projects take turns',
+    async run({ store }) {
+      const ann = await worker(store);
+      const parents: Held[] = [];
+      for (let nth = 0; nth < 3; nth += 1) {
+        const parent = await running(store, ann);
+        await spawn(store, parent, 6);
+        parents.push(parent);
+      }
+      const other = await running(store, ann, { project: OTHER_PROJECT });
+      const theirs = await spawn(store, other, 2);
+      for (const parent of [...parents, other]) {
+        await mustFinish(store, later(parent), { status: 'failed' });
+      }
+      // Each parent has an errand, which is more than this call lists.
+      const { cancelled, more } = await store.executions.maintain({ limit: 2 });
+      const statuses = await Promise.all(theirs.map((id) => statusOf(store, id)));
+      assert.deepEqual([cancelled, more, statuses.sort()], [2, true, ['cancelled', 'queued']]);
+      const calls = await maintainAll(store, 4);
+      assert.equal(
+        calls.reduce((sum, each) => sum + each.cancelled, 0),
+        18,
+      );
+    },
+  },
+  {
+    upholds: 'X-96',
+    name: 'if more sessions are overdue than one sweep handles, their projects take turns',
+    async run({ store, advance }) {
+      const of = (project: string) => ({ metadata: { [PROJECT_METADATA]: project } });
+      for (let nth = 0; nth < 6; nth += 1) {
+        await worker(store, `many-${nth}`, { ttlMs: 1_000 + nth, ...of('many') });
+      }
+      for (let nth = 0; nth < 6; nth += 1) await worker(store, `steady-${nth}`, of('many'));
+      const late = await worker(store, 'late', { ttlMs: 2_000, ...of('few') });
+      await advance(4_000);
+      const { expired, more } = await store.sessions.sweep({ limit: 2 });
+      assert.deepEqual([expired.length, expired.includes(late.id), more], [2, true, true]);
     },
   },
   {

@@ -4,7 +4,7 @@
 import { decideCancel } from '../../execution/decide/command.ts';
 import { decideOverdue, PARENT_ENDED } from '../../execution/decide/overdue.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
-import type { ExecutionStore } from '../contract/execution-store.ts';
+import { type ExecutionStore, LIST_ROWS_MAX } from '../contract/execution-store.ts';
 import { TERMINAL_FROM, toExecution } from '../execution-rows.ts';
 import { type Natives, saveExecution } from './changes.ts';
 import { isDone, runCommand } from './commands.ts';
@@ -43,13 +43,32 @@ interface DueRow {
 }
 
 // A child that was submitted on its own adds an errand for its parent, which may not have ended.
-const ERRAND = sql(`
-  select r.parent_id, r.after_id
+const ENDED_PARENTS = `
     from hf.errand as r
     join hf.execution as p on p.id == r.parent_id
-   where coalesce(p.status >= ${TERMINAL_FROM}, false)
+   where coalesce(p.status >= ${TERMINAL_FROM}, false)`;
+
+const ERRANDS = sql(`
+  select r.parent_id
+  ${ENDED_PARENTS}
    order by r.parent_id
-   limit 1
+   limit :limit`);
+
+// Among the oldest ones, so that it reads a bounded number of rows.
+const ERRANDS_IN_TURN = sql(`
+  select x.parent_id
+    from (select o.parent_id, row_number() over (partition by o.project order by o.parent_id) as turn
+            from (select r.parent_id, p.project
+                  ${ENDED_PARENTS}
+                   order by r.parent_id
+                   limit ${LIST_ROWS_MAX}) as o) as x
+   order by x.turn, x.parent_id
+   limit :limit`);
+
+const LOCK_ERRAND = sql(`
+  select r.parent_id, r.after_id
+    from hf.errand as r
+   where r.parent_id = :parent_id
      for update of r skip locked`);
 
 // As in lists of children, only the index of parents fits.
@@ -89,11 +108,16 @@ export function maintainer(
       let cancelled = 0;
       let isMore = Boolean(has_errands) || due.length > 0;
       while (isMore && cancelled < limit) {
-        const most = Math.min(PAGE, limit - cancelled);
-        const notifies = (page: Orphans) => page.cancelled > 0;
-        const page = await repeat(() => cancelSome(natives, most), { notifies });
-        cancelled += page.cancelled;
-        isMore = page.isMore;
+        const left = limit - cancelled;
+        const parents = await read(() => findErrands(Math.min(PAGE, left)));
+        const most = Math.min(PAGE, Math.max(1, Math.floor(left / parents.length)));
+        isMore = false;
+        for (const parent of parents) {
+          const notifies = (page: Orphans) => page.cancelled > 0;
+          const page = await repeat(() => cancelSome(natives, parent, most), { notifies });
+          cancelled += page.cancelled;
+          isMore ||= page.isServed;
+        }
       }
       const more = isMoreDue || isMore;
       const forgotten = await keys.forgetSome(limit);
@@ -141,16 +165,24 @@ function* endOverdue(
   return ended;
 }
 
+/** If there are more, projects take turns, so that the parents of one do not delay another (X-96). */
+function* findErrands(limit: number): Script<readonly ExecutionId[]> {
+  type Errand = { readonly parent_id: ExecutionId };
+  const found = yield* all<Errand>(ERRANDS, { limit: limit + 1 });
+  return (yield* takeDue(found, ERRANDS_IN_TURN, limit)).map((errand) => errand.parent_id);
+}
+
 interface Orphans {
   readonly cancelled: number;
-  /** There may be more to do. */
-  readonly isMore: boolean;
+  /** False if the errand is done, or another process has it. */
+  readonly isServed: boolean;
 }
 
 /** Asks each child of an ended parent once to cancel (X-20). The errand stores how far it got. */
-function* cancelSome(natives: Natives, limit: number): Script<Orphans> {
-  const errand = yield* one<{ parent_id: ExecutionId; after_id: ExecutionId | null }>(ERRAND);
-  if (errand === undefined) return { cancelled: 0, isMore: false };
+function* cancelSome(natives: Natives, parent_id: ExecutionId, limit: number): Script<Orphans> {
+  type Errand = { readonly parent_id: ExecutionId; readonly after_id: ExecutionId | null };
+  const errand = yield* one<Errand>(LOCK_ERRAND, { parent_id });
+  if (errand === undefined) return { cancelled: 0, isServed: false };
   type Child = { readonly id: ExecutionId; readonly project: ProjectName };
   const children = yield* all<Child>(OPEN_CHILDREN, { ...errand, limit });
   let cancelled = 0;
@@ -162,7 +194,7 @@ function* cancelSome(natives: Natives, limit: number): Script<Orphans> {
   const last = children.at(-1);
   const isDoneWith = last === undefined || children.length < limit;
   yield* isDoneWith ? all(DONE, errand) : all(MOVE_ON, { ...errand, ...last });
-  return { cancelled, isMore: true };
+  return { cancelled, isServed: true };
 }
 
 // The rest of this file deletes keys of limits that no execution uses any more (X-26).

@@ -16,15 +16,19 @@ import { appendLeaseEvents } from './events.ts';
 import { both, type ChainColumn, leaseHead, onPostgres, placeIsOver } from './views.ts';
 
 // This list is no evidence that a session expired. `reclaim` checks again under the lock (E-2).
-const OVERDUE = sql(`
-  select id
-    from hf.session
-   where ended_at is null
-     and expires_at <= hf_now()
-   order by expires_at, id
-   limit :limit`);
+// Projects take turns, so that the sessions of one do not delay those of another (X-96).
+const OVERDUE = both(
+  ({ project }) => `
+  select x.id
+    from (select id, expires_at, row_number() over (partition by ${project} order by expires_at, id) as turn
+            from hf.session
+           where ended_at is null
+             and expires_at <= hf_now()) as x
+   order by x.turn, x.expires_at, x.id
+   limit :limit`,
+);
 
-/** Lists the sessions that are overdue for longest, and reports if there are more. */
+/** Lists the sessions of each project that are overdue for longest, and reports if there are more. */
 export function* listOverdue(
   limit: number,
 ): Script<{ readonly candidates: readonly SessionId[]; readonly more: boolean }> {
