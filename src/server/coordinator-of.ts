@@ -84,7 +84,7 @@ export function buildCoordinator(
   const counted = metrics === undefined ? timed : countedStore(timed, metrics.countsOf);
   const { clock = systemClock, timers = systemTimers, random = systemRandom } = options;
   const shares = new FairShares(SHARES, { clock, timers });
-  const charged = searchStore(counted, shares, clock);
+  const charged = chargedStore(counted, shares, clock);
   const store = quotaStore(charged, new ProjectQuotas(counted.access, clock, options.quotas));
   metrics?.readFrom(counted.executions, clock);
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
@@ -124,8 +124,8 @@ const WEIGHT_PER_MS = SHARES.beside;
 /** The most searches of one project in progress, because PostgreSQL runs them side by side. */
 const SEARCHES_MAX = 2;
 
-/** The cost of a search depends on the project's rows, so it shows only afterwards. */
-function searchStore(
+/** The cost of a search or a fire depends on the project's rows, so it shows only afterwards. */
+function chargedStore(
   store: CoordinatorStore,
   shares: FairShares,
   clock: Pick<Clock, 'monotonicMs'>,
@@ -165,6 +165,8 @@ function searchStore(
       deadLetterGroups: charged(executions.deadLetterGroups),
       interactions: charged(executions.interactions),
       listArchived: charged(executions.listArchived),
+      // What a fire submits depends on its schedule.
+      fireSchedule: charged(executions.fireSchedule),
     },
   };
 }
