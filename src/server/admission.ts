@@ -87,12 +87,9 @@ export async function entranceOf(
 }
 
 // Limits the rate of callers, over HTTP and gRPC together. It counts wrong keys by network. A
-// network that guesses gets few further lookups, while known keys from there keep working.
+// network that guesses gets 429 for further wrong keys, while valid keys from there keep working.
 
 const MINUTE_MS = 60_000;
-const SECOND_MS = 1_000;
-/** A suspect network still gets this fraction of its limit as lookups per second. */
-const UNSEEN_PART = 10;
 /** The most networks and keys counted at once; the limiter forgets the least recent one. */
 const COUNTED_MAX = 20_000;
 
@@ -106,7 +103,7 @@ interface Counted {
 
 export interface RequestInfo {
   readonly route: Pick<Route, 'allows' | 'needs'>;
-  readonly access: Omit<AccessRequest, 'mayLookUp' | 'opened'>;
+  readonly access: Omit<AccessRequest, 'opened'>;
   readonly ip: string;
 }
 
@@ -116,16 +113,12 @@ export class Limiter {
   readonly #wrong: Counter;
   readonly #all: Counter;
   readonly #ofProject: Counter;
-  readonly #unseenPerSecond: number;
-  /** The lookups of suspect networks. */
-  readonly #unseen: Map<string, { readonly sinceMs: number; lookups: number }> = new Map();
   /** Until this time a network may be suspect. */
   #wrongUntilMs = Number.NEGATIVE_INFINITY;
 
   private constructor(app: FastifyInstance, { gate, clock, limits }: LimiterParts) {
     this.#gate = gate;
     this.#clock = clock;
-    this.#unseenPerSecond = Math.ceil(limits.wrongKeysPerMinute / UNSEEN_PART);
     const keyGenerator = (request: unknown): string => (request as Counted).as;
     this.#wrong = app.createRateLimit({ max: limits.wrongKeysPerMinute, keyGenerator });
     this.#all = app.createRateLimit({ max: limits.requestsPerMinute, keyGenerator });
@@ -141,7 +134,6 @@ export class Limiter {
 
   async admit({ route, access, ip }: RequestInfo): Promise<Caller> {
     const { isSuspect, retryAfterS } = await this.#suspected(ip);
-    const mayLookUp = (): boolean => !isSuspect || this.#mayLookUpUnseen(networkOf(ip));
     let isCounted = false;
     // Also counts a request that is then denied for another reason, because its lookup cost too.
     const opened = async (key: string): Promise<void> => {
@@ -149,7 +141,7 @@ export class Limiter {
       await this.count(ip, key);
     };
     const caller = await this.#gate
-      .admit(route, { ...access, mayLookUp, opened })
+      .admit(route, { ...access, opened })
       .catch(async (refusal: unknown) => {
         if (!(refusal instanceof ProblemReply) || refusal.status !== 401) throw refusal;
         // No key is not a guess: it is a stale page or a probe. Count it as a request, not as a
@@ -175,7 +167,7 @@ export class Limiter {
 
   /** False if an admitted caller would be refused now. A failed lookup does not end access. */
   async stillOpens({ route, access }: RequestInfo): Promise<boolean> {
-    return this.#gate.admit(route, { ...access, mayLookUp: () => true }).then(
+    return this.#gate.admit(route, access).then(
       () => true,
       (refusal: unknown) => !(refusal instanceof ProblemReply),
     );
@@ -201,19 +193,6 @@ export class Limiter {
     );
   }
 
-  /** Lets a legitimate user behind a guessing address in after a short delay. */
-  #mayLookUpUnseen(network: string): boolean {
-    const nowMs = this.#clock.monotonicMs();
-    const last = this.#unseen.get(network);
-    const isSame = last !== undefined && nowMs - last.sinceMs < SECOND_MS;
-    const now = isSame ? last : { sinceMs: nowMs, lookups: 0 };
-    if (now.lookups >= this.#unseenPerSecond) return false;
-    now.lookups += 1;
-    if (this.#unseen.size >= COUNTED_MAX) this.#unseen.clear();
-    this.#unseen.set(network, now);
-    return true;
-  }
-
   async #suspected(
     ip: string,
   ): Promise<{ readonly isSuspect: boolean; readonly retryAfterS: number }> {
@@ -236,8 +215,7 @@ function counted(as: string): FastifyRequest {
   return request as unknown as FastifyRequest;
 }
 
-const WRONG_KEYS =
-  'Too many wrong keys came from this address, so the coordinator looks up few unknown keys';
+const WRONG_KEYS = 'Too many wrong keys came from this address, and this one is wrong too';
 
 function requireWithin(found: Awaited<ReturnType<Counter>>, what: string): void {
   if (!found.isAllowed && found.isExceeded) throw tooOften(what, found.ttlInSeconds);

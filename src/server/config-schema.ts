@@ -113,7 +113,7 @@ export const configSchema = closed({
     ),
     wrongKeysPerMinute: limitOf(
       'wrongKeysPerMinute',
-      'Wrong keys per minute from one address; above it, the coordinator looks up few unknown keys',
+      'Wrong keys per minute from one address; above it, further wrong keys get 429',
     ),
     connectionsMax: limitOf(
       'connectionsMax',

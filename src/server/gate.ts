@@ -14,8 +14,6 @@ export interface AccessRequest {
   readonly authorization: string | undefined;
   /** For keys of all projects: the requested project. */
   readonly project: string | undefined;
-  /** Called before the lookup of an unknown key. */
-  readonly mayLookUp: () => boolean;
   /** Called with a valid key, whatever its roles; may throw. */
   readonly opened?: (key: string) => Promise<void>;
 }
@@ -70,10 +68,9 @@ export class KeyGate implements Gate {
     return { key: key.id, name: key.name, project, isOfAll, roles };
   }
 
-  async #keyOf({ authorization, mayLookUp }: AccessRequest): Promise<AccessKey> {
+  async #keyOf({ authorization }: AccessRequest): Promise<AccessKey> {
     const presented = readKey(/^Bearer (\S+)$/i.exec(authorization ?? '')?.[1] ?? '');
-    const mayRead = presented !== undefined && (this.#keys.has(presented.id) || mayLookUp());
-    const key = mayRead ? await this.#read(presented.id) : undefined;
+    const key = presented && (await this.#read(presented.id));
     const now = toInstant(this.#clock.wallMs());
     // One response for every wrong key, so that guessing reveals nothing.
     if (presented === undefined || !opens(key, presented, now)) {

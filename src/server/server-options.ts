@@ -115,8 +115,8 @@ export interface HttpLimits {
   /** Requests per minute of all access keys of a project. Default 1,200,000. */
   readonly projectRequestsPerMinute: number;
   /**
-   * Wrong access keys per minute of one address or IPv6 network. Further ones are not checked until
-   * the minute is over. Default 100.
+   * Wrong access keys per minute of one address or IPv6 network. Further ones get 429 until the
+   * minute is over. Default 100.
    */
   readonly wrongKeysPerMinute: number;
   /** Open connections. Further ones are closed. Default 20,000. */

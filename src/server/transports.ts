@@ -48,8 +48,8 @@ export function dispatchFor({ coordinator, log }: TransportParts): Dispatch {
 }
 
 /** Requires the role of workers. There is no guessing to limit inside this process. */
-export function admitWorker(gate: Gate, access: Omit<AccessRequest, 'mayLookUp'>): Promise<Caller> {
-  return gate.admit({ allows: WORKERS }, { ...access, mayLookUp: () => true });
+export function admitWorker(gate: Gate, access: AccessRequest): Promise<Caller> {
+  return gate.admit({ allows: WORKERS }, access);
 }
 
 const WORKERS = ['work'] as const;

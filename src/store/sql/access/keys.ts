@@ -81,7 +81,7 @@ const NOW = sql('select hf_now() as now');
 const READ = sql(`
   select ${COLUMNS}
     from hf.access_key
-   where id = :id`);
+   where id = any (:ids::text[])`);
 
 function listOf(scope: string): Sql {
   return sql(`
@@ -129,7 +129,7 @@ export function keysOf({
       const own = structuredClone(request);
       return write(() => createKey(own));
     },
-    key: (id) => read(() => readKey(id)),
+    key: sharedReads((ids) => read(() => readKeys(ids))),
     keys: (query) => read(() => listKeys(query)),
     revokeKey: (request) => {
       const own = { ...request };
@@ -184,9 +184,44 @@ function* endedOf(ids: readonly (string | undefined)[], now: Instant): Script<st
   return undefined;
 }
 
+function* readKeys(ids: readonly string[]): Script<readonly AccessKey[]> {
+  return (yield* all<AccessKeyRow>(READ, { ids })).map(toAccessKey);
+}
+
 function* readKey(id: string): Script<AccessKey | undefined> {
-  const row = yield* one<AccessKeyRow>(READ, { id });
-  return row === undefined ? undefined : toAccessKey(row);
+  return (yield* readKeys([id]))[0];
+}
+
+/** The most keys that one statement reads. */
+const READ_MAX = 1_000;
+
+/**
+ * One statement reads all keys that were asked for while the last one was in progress. So a flood of
+ * wrong keys costs few statements, and a valid key does not wait behind it.
+ */
+function sharedReads(read: (ids: readonly string[]) => Promise<readonly AccessKey[]>) {
+  const waiting = new Map<string, PromiseWithResolvers<AccessKey | undefined>>();
+  let isReading = false;
+  const readWaiting = async (): Promise<void> => {
+    isReading = true;
+    while (waiting.size > 0) {
+      const asked = [...waiting].slice(0, READ_MAX);
+      for (const [id] of asked) waiting.delete(id);
+      try {
+        const found = new Map((await read(asked.map(([id]) => id))).map((key) => [key.id, key]));
+        for (const [id, { resolve }] of asked) resolve(found.get(id));
+      } catch (fault) {
+        for (const [, { reject }] of asked) reject(fault);
+      }
+    }
+    isReading = false;
+  };
+  return (id: string): Promise<AccessKey | undefined> => {
+    const asked = waiting.get(id) ?? Promise.withResolvers<AccessKey | undefined>();
+    waiting.set(id, asked);
+    if (!isReading) void readWaiting();
+    return asked.promise;
+  };
 }
 
 function* listKeys(query: ListKeys): Script<readonly AccessKey[]> {
