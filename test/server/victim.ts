@@ -5,7 +5,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFolderArchive } from '../../src/archive/folder.ts';
-import type { ExecutionId, InteractionId } from '../../src/execution/names.ts';
+import type { ExecutionId, InteractionId, PipelineName } from '../../src/execution/names.ts';
 import { parseProject } from '../../src/execution/names.ts';
 import { readKey } from '../../src/features/access/model.ts';
 import { Holdfast, pipeline } from '../../src/index.ts';
@@ -36,6 +36,13 @@ export interface Victim {
   readonly job: string;
   readonly interaction: string;
   readonly session: string;
+  /** The write that the owner of a running execution would send next, without its verb. */
+  readonly owned: {
+    readonly id: string;
+    readonly fence: number;
+    readonly session: string;
+    readonly seq: number;
+  };
   readonly key: string;
   readonly archived: string;
 }
@@ -70,8 +77,17 @@ export async function plantVictim(coordinator: TestCoordinator): Promise<Victim>
     metadata: { 'holdfast.project': PROJECT },
   });
   await worker.stop();
+  await holdfast.submit('held', undefined, project);
+  const claimed = await store.executions.claim({
+    session: session as SessionId,
+    pipelines: ['held' as PipelineName],
+    shares: [{ lane: 'interactive', limit: 1 }],
+  });
+  assert.ok(claimed.kind === 'claimed' && claimed.claims[0] !== undefined);
+  const { execution, fence } = claimed.claims[0];
   await holdfast.close();
   return {
+    owned: { id: execution.id, fence, session, seq: execution.seq + 1 },
     waiting: waiting.id,
     failed: failed.id,
     job: job.id,
@@ -165,8 +181,8 @@ function pathsOf({ waiting, failed, archived }: Victim): Readonly<Record<string,
 }
 
 /** Bodies of requests that change something. */
-function bodiesOf({ waiting, session }: Victim): Readonly<Record<string, unknown>> {
-  const write = { id: waiting, fence: FENCE, session, seq: 1, events: [] };
+function bodiesOf(victim: Victim): Readonly<Record<string, unknown>> {
+  const { session } = victim;
   const shares = [{ lane: 'interactive', limit: 9 }];
   const announcement = { pipelines: ['asks'], state: 'ready', everyMs: 5_000, room: 1 };
   return {
@@ -192,9 +208,21 @@ function bodiesOf({ waiting, session }: Victim): Readonly<Record<string, unknown
     endSession: { owner: 'victim', exit: 'finished' },
     claimExecutions: { session, pipelines: ['asks'], shares },
     announceWorker: { session, ...announcement },
-    writeAsOwner: { writes: [{ verb: 'record', ...write }] },
+    writeAsOwner: { writes: writesOf(victim) },
     expireAwaits: undefined,
   };
+}
+
+const STEP = { kind: 'step-completed', name: 'a', body: '{"key":"step:a#1"}' };
+
+/** Every write of an owner, with the session and the fence that it needs. */
+export function writesOf({ owned }: Victim): readonly object[] {
+  return [
+    { verb: 'record', ...owned, events: [STEP] },
+    { verb: 'park', ...owned, events: [{ kind: 'parked' }], wakeAfter: 0, inboxSeen: 0 },
+    { verb: 'giveBack', ...owned, events: [{ kind: 'given-back' }] },
+    { verb: 'finish', ...owned, events: [{ kind: 'completed' }], status: 'completed' },
+  ];
 }
 
 /** Routes whose names the caller chooses, in its own project, or that name nothing. */
