@@ -9,7 +9,7 @@ import type {
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, type Pages, useMay, useOperation, usePages, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
-import { Dialog, OperationButton } from '../parts/dialog.tsx';
+import { Dialog, DialogActions, OperationButton } from '../parts/dialog.tsx';
 import { Copy, Time } from '../parts/marks.tsx';
 import { Empty, More, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -243,18 +243,12 @@ function KeyDialog({
         </select>
         <RoleChoice roles={roles} onChoose={setRoles} />
         <ProblemNote error={operation.error} />
-        <div className="dialog-actions">
-          <button type="button" className="quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            className="primary"
-            disabled={roles.length === 0 || operation.isPending}
-          >
-            Create key
-          </button>
-        </div>
+        <DialogActions
+          verb="Create key"
+          onClose={onClose}
+          isPending={operation.isPending}
+          isDisabled={roles.length === 0}
+        />
       </form>
     </Dialog>
   );

@@ -6,7 +6,7 @@ import type { ExecutionInFull } from '../../../src/protocol/messages/execution.t
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type Read, useMay, useOperation, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
-import { Dialog, OperationButton, reasoned } from '../parts/dialog.tsx';
+import { Dialog, DialogActions, OperationButton, ReasonField, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink } from '../parts/marks.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 import { showToast } from '../parts/toast.tsx';
@@ -190,7 +190,6 @@ function RedriveDialog(props: RedriveProps & { readonly onClose: () => void }): 
     ...{ label: 'Input', initial: input, rows: 8, hasJson: true },
     schema: useInputSchema(pipeline, isEdited),
   });
-  const reasonId = useId();
   const mayEdit = submit && mode === undefined && sealed !== true;
   const redrive = (edit: { readonly input?: unknown }): void => {
     const body = { id, ...reasoned(reason), ...(from && { from }), ...(mode && { mode }), ...edit };
@@ -227,24 +226,9 @@ function RedriveDialog(props: RedriveProps & { readonly onClose: () => void }): 
             {value.fields}
           </>
         ) : null}
-        <label htmlFor={reasonId}>
-          Reason <span className="about">(recorded in the audit log)</span>
-        </label>
-        <input
-          id={reasonId}
-          value={reason}
-          maxLength={1_024}
-          onChange={(event) => setReason(event.target.value)}
-        />
+        <ReasonField value={reason} onType={setReason} />
         <ProblemNote error={value.problem ?? operation.error} />
-        <div className="dialog-actions">
-          <button type="button" className="quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={operation.isPending}>
-            {verb}
-          </button>
-        </div>
+        <DialogActions verb={verb} onClose={onClose} isPending={operation.isPending} />
       </form>
     </Dialog>
   );
@@ -313,14 +297,7 @@ function SignalDialog({
         />
         {payload.fields}
         <ProblemNote error={payload.problem ?? operation.error} />
-        <div className="dialog-actions">
-          <button type="button" className="quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={operation.isPending}>
-            Send signal
-          </button>
-        </div>
+        <DialogActions verb="Send signal" onClose={onClose} isPending={operation.isPending} />
       </form>
     </Dialog>
   );

@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOperation, useRead } from '../api/reads.ts';
-import { Dialog, reasoned } from '../parts/dialog.tsx';
+import { Dialog, DialogActions, ReasonField, reasoned } from '../parts/dialog.tsx';
 import { ProblemNote, Shown } from '../parts/notes.tsx';
 
 interface RepinProps {
@@ -33,7 +33,7 @@ function RepinDialog({
   const [from] = useState(release ?? null);
   const [to, setTo] = useState('');
   const [reason, setReason] = useState('');
-  const [toId, reasonId] = [useId(), useId()];
+  const toId = useId();
   const read = useRead(requestTo('GET /v1/pipelines/:pipeline/releases', { pipeline }));
   const others = (read.data?.items ?? []).filter(
     ({ name, state }) => name !== from && state !== 'retired',
@@ -66,24 +66,9 @@ function RepinDialog({
             ))}
           </select>
         </Shown>
-        <label htmlFor={reasonId}>
-          Reason <span className="about">(recorded in the audit log)</span>
-        </label>
-        <input
-          id={reasonId}
-          value={reason}
-          maxLength={1_024}
-          onChange={(event) => setReason(event.target.value)}
-        />
+        <ReasonField value={reason} onType={setReason} />
         <ProblemNote error={operation.error} />
-        <div className="dialog-actions">
-          <button type="button" className="quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={operation.isPending}>
-            Repin execution
-          </button>
-        </div>
+        <DialogActions verb="Repin execution" onClose={onClose} isPending={operation.isPending} />
       </form>
     </Dialog>
   );

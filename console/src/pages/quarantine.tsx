@@ -6,7 +6,7 @@ import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useHistory } from '../api/history.ts';
 import { itemsOf, type Pages, useMay, useOperation, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
-import { Dialog, OperationButton, reasoned } from '../parts/dialog.tsx';
+import { Dialog, DialogActions, OperationButton, ReasonField, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { go } from '../router.tsx';
@@ -228,7 +228,7 @@ function CompensationDialog({
   const [typed, setStep] = useState<string>();
   const step = typed ?? failed.at(-1) ?? '';
   const [reason, setReason] = useState('');
-  const [stepId, reasonId] = [useId(), useId()];
+  const stepId = useId();
   return (
     <Dialog title={verb === 'retry' ? 'Retry compensation' : 'Skip compensation'} onClose={onClose}>
       <form
@@ -256,22 +256,13 @@ function CompensationDialog({
             <option key={name} value={name} />
           ))}
         </datalist>
-        <label htmlFor={reasonId}>Reason</label>
-        <input
-          id={reasonId}
-          required={verb === 'skip'}
-          value={reason}
-          onChange={(event) => setReason(event.target.value)}
-        />
+        <ReasonField value={reason} onType={setReason} isRequired={verb === 'skip'} />
         <ProblemNote error={operation.error} />
-        <div className="dialog-actions">
-          <button type="button" className="quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={operation.isPending}>
-            {verb === 'retry' ? 'Retry' : 'Skip'}
-          </button>
-        </div>
+        <DialogActions
+          verb={verb === 'retry' ? 'Retry' : 'Skip'}
+          onClose={onClose}
+          isPending={operation.isPending}
+        />
       </form>
     </Dialog>
   );

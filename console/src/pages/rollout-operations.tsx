@@ -10,7 +10,7 @@ import type {
 } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useMay, useOperation } from '../api/reads.ts';
-import { Dialog, reasoned } from '../parts/dialog.tsx';
+import { Dialog, DialogActions, ReasonField, reasoned } from '../parts/dialog.tsx';
 import { AdminElsewhere, ProblemNote } from '../parts/notes.tsx';
 
 interface RolloutAsk {
@@ -158,7 +158,6 @@ function RolloutDialog({ pipeline, rollout, ask, onClose }: RolloutDialogProps):
   const [reason, setReason] = useState('');
   const [percent, setPercent] = useState(String(ask.percent ?? ''));
   const [isForced, setForced] = useState(false);
-  const reasonId = useId();
   const body: RolloutBody = {
     ...{ action: ask.action, expected },
     ...(ask.name === undefined ? {} : { name: ask.name }),
@@ -177,16 +176,7 @@ function RolloutDialog({ pipeline, rollout, ask, onClose }: RolloutDialogProps):
       >
         <p>{ask.sentence}</p>
         {ask.percent === undefined ? null : <PercentField percent={percent} onType={setPercent} />}
-        <label htmlFor={reasonId}>
-          Reason <span className="about">(recorded in the change log)</span>
-        </label>
-        <input
-          id={reasonId}
-          value={reason}
-          required={isForced}
-          maxLength={1_024}
-          onChange={(event) => setReason(event.target.value)}
-        />
+        <ReasonField value={reason} onType={setReason} isRequired={isForced} log="change log" />
         {ask.mayBreak === true ? (
           <label className={isForced ? 'chip chip-on' : 'chip'}>
             <input type="checkbox" checked={isForced} onChange={() => setForced(!isForced)} />
@@ -194,18 +184,12 @@ function RolloutDialog({ pipeline, rollout, ask, onClose }: RolloutDialogProps):
           </label>
         ) : null}
         <ProblemNote error={operation.error} />
-        <div className="dialog-actions">
-          <button type="button" className="quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            className={isForced || ask.className === 'danger' ? 'danger' : 'primary'}
-            disabled={operation.isPending}
-          >
-            {operation.isPending ? 'Working…' : ask.title}
-          </button>
-        </div>
+        <DialogActions
+          verb={ask.title}
+          onClose={onClose}
+          isPending={operation.isPending}
+          isDanger={isForced || ask.className === 'danger'}
+        />
       </form>
     </Dialog>
   );
@@ -292,14 +276,7 @@ function PreflightDialog({ pipeline, name, onClose }: PreflightDialogProps): Rea
           onChange={(event) => setSample(event.target.value)}
         />
         <ProblemNote error={operation.error} />
-        <div className="dialog-actions">
-          <button type="button" className="quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={operation.isPending}>
-            {operation.isPending ? 'Running…' : 'Run preflight'}
-          </button>
-        </div>
+        <DialogActions verb="Run preflight" onClose={onClose} isPending={operation.isPending} />
       </form>
     </Dialog>
   );

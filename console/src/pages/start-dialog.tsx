@@ -5,7 +5,7 @@ import { requestTo } from '../../../src/protocol/messages/request.ts';
 import type { SubmitBody } from '../../../src/protocol/messages/submission.ts';
 import { useOverview } from '../api/overview.ts';
 import { useMay, useOperation, useRead } from '../api/reads.ts';
-import { Dialog } from '../parts/dialog.tsx';
+import { Dialog, DialogActions } from '../parts/dialog.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 import { useValueFields } from '../parts/value-fields.tsx';
 import { go } from '../router.tsx';
@@ -93,14 +93,7 @@ function StartDialog(props: StartDialogProps): ReactNode {
         </label>
         <input id={keyId} value={key} onChange={(event) => setKey(event.target.value)} />
         <ProblemNote error={value.problem ?? operation.error} />
-        <div className="dialog-actions">
-          <button type="button" className="quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={operation.isPending}>
-            Start execution
-          </button>
-        </div>
+        <DialogActions verb="Start execution" onClose={onClose} isPending={operation.isPending} />
       </form>
     </Dialog>
   );

@@ -5,7 +5,7 @@ import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOperation, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { go } from '../router.tsx';
-import { Dialog, reasoned } from './dialog.tsx';
+import { Dialog, DialogActions, ReasonField, reasoned } from './dialog.tsx';
 import { ProblemNote } from './notes.tsx';
 
 interface Bulk {
@@ -63,7 +63,7 @@ function BulkDialog({
   const [preview, setPreview] = useState<string>();
   const count = useOperation<{ readonly id: string }>();
   const start = useOperation<{ readonly id: string }>();
-  const [reasonId, paceId] = [useId(), useId()];
+  const paceId = useId();
   const counted = useCount(preview);
   const isCounted = counted?.status === 'completed';
   const path = `POST /v1/jobs/${action}` as const;
@@ -87,16 +87,7 @@ function BulkDialog({
       >
         <p>{sentenceOf({ action, filter, ...(mode && { mode }) })}</p>
         <Preview words={words} counted={counted} />
-        <label htmlFor={reasonId}>
-          Reason{' '}
-          <span className="about">({isDanger ? 'required, ' : ''}recorded in the audit log)</span>
-        </label>
-        <input
-          id={reasonId}
-          value={reason}
-          required={isDanger}
-          onChange={(event) => setReason(event.target.value)}
-        />
+        <ReasonField value={reason} onType={setReason} isRequired={isDanger} />
         <label htmlFor={paceId}>
           Max per second <span className="about">(optional, default: unlimited)</span>
         </label>
@@ -109,18 +100,14 @@ function BulkDialog({
           onChange={(event) => setPerSecond(event.target.value)}
         />
         <ProblemNote error={count.error ?? start.error} />
-        <div className="dialog-actions">
-          <button type="button" className="quiet" onClick={onClose}>
-            {dismiss}
-          </button>
-          <button
-            type="submit"
-            className={isDanger ? 'danger' : 'primary'}
-            disabled={start.isPending || !isCounted || counted.seen === 0}
-          >
-            {verb} {isCounted ? plural(counted.seen, what) : `${what}s`}
-          </button>
-        </div>
+        <DialogActions
+          verb={`${verb} ${isCounted ? plural(counted.seen, what) : `${what}s`}`}
+          onClose={onClose}
+          isPending={start.isPending}
+          isDisabled={!isCounted || counted.seen === 0}
+          dismiss={dismiss}
+          isDanger={isDanger}
+        />
       </form>
     </Dialog>
   );

@@ -30,6 +30,75 @@ export function Dialog({
   );
 }
 
+interface ReasonProps {
+  readonly value: string;
+  readonly onType: (reason: string) => void;
+  readonly isRequired?: boolean | undefined;
+  /** Where the reason is recorded. */
+  readonly log?: string;
+}
+
+export function ReasonField({
+  value,
+  onType,
+  isRequired = false,
+  log = 'audit log',
+}: ReasonProps): ReactNode {
+  const id = useId();
+  return (
+    <>
+      <label htmlFor={id}>
+        Reason{' '}
+        <span className="about">
+          ({isRequired ? 'required, ' : ''}recorded in the {log})
+        </span>
+      </label>
+      <input
+        id={id}
+        value={value}
+        required={isRequired}
+        maxLength={1_024}
+        onChange={(event) => onType(event.target.value)}
+      />
+    </>
+  );
+}
+
+interface ActionsProps {
+  /** The label of the button that submits. */
+  readonly verb: string;
+  readonly onClose: () => void;
+  readonly isPending: boolean;
+  /** Something is missing yet. */
+  readonly isDisabled?: boolean;
+  readonly isDanger?: boolean | undefined;
+  readonly dismiss?: string | undefined;
+}
+
+export function DialogActions({
+  verb,
+  onClose,
+  isPending,
+  isDisabled = false,
+  isDanger = false,
+  dismiss = 'Cancel',
+}: ActionsProps): ReactNode {
+  return (
+    <div className="dialog-actions">
+      <button type="button" className="quiet" onClick={onClose}>
+        {dismiss}
+      </button>
+      <button
+        type="submit"
+        className={isDanger ? 'danger' : 'primary'}
+        disabled={isPending || isDisabled}
+      >
+        {isPending ? 'Working…' : verb}
+      </button>
+    </div>
+  );
+}
+
 export interface Ask {
   readonly title: string;
   readonly sentence: ReactNode;
@@ -56,7 +125,6 @@ export function OperationDialog({
 }): ReactNode {
   const operation = useOperation();
   const [reason, setReason] = useState('');
-  const id = useId();
   return (
     <Dialog title={ask.title} onClose={onClose}>
       <form
@@ -74,33 +142,16 @@ export function OperationDialog({
       >
         <p>{ask.sentence}</p>
         {ask.needsReason === 'none' ? null : (
-          <>
-            <label htmlFor={id}>
-              Reason{' '}
-              {ask.needsReason ? '' : <span className="about">(recorded in the audit log)</span>}
-            </label>
-            <input
-              id={id}
-              value={reason}
-              required={ask.needsReason ?? false}
-              maxLength={1_024}
-              onChange={(event) => setReason(event.target.value)}
-            />
-          </>
+          <ReasonField value={reason} onType={setReason} isRequired={ask.needsReason} />
         )}
         <ProblemNote error={operation.error} />
-        <div className="dialog-actions">
-          <button type="button" className="quiet" onClick={onClose}>
-            {ask.dismiss ?? 'Cancel'}
-          </button>
-          <button
-            type="submit"
-            className={ask.isDanger ? 'danger' : 'primary'}
-            disabled={operation.isPending}
-          >
-            {operation.isPending ? 'Working…' : ask.verb}
-          </button>
-        </div>
+        <DialogActions
+          verb={ask.verb}
+          onClose={onClose}
+          isPending={operation.isPending}
+          dismiss={ask.dismiss}
+          isDanger={ask.isDanger}
+        />
       </form>
     </Dialog>
   );
