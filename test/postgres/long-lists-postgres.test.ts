@@ -1,19 +1,20 @@
 // One page of a list with several filters checks a bounded number of rows.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { PROJECT } from '../../contract/execution/worker.ts';
 import { LIST_ROWS_MAX } from '../../src/store/contract/execution-store.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import type { PostgresStoreOptions } from '../../src/store/postgres/store-options.ts';
 import { postgresForTests } from '../services/postgres.ts';
 
 const idOf = (nth: number): string =>
   `01900000-0000-7000-8000-${nth.toString(16).padStart(12, '0')}`;
 
-test('X-22: a page with several filters examines 10,000 rows and returns where it stopped', async (t) => {
+async function opened(t: TestContext, options: Partial<PostgresStoreOptions> = {}) {
   const { url, release } = await postgresForTests();
-  const store = await openPostgresStore({ url, schema: 'hf' });
+  const store = await openPostgresStore({ url, schema: 'hf', ...options });
   const client = new pg.Client(url);
   await client.connect();
   t.after(async () => {
@@ -21,6 +22,11 @@ test('X-22: a page with several filters examines 10,000 rows and returns where i
     await store.close();
     await release();
   });
+  return { store, client };
+}
+
+test('X-22: a page with several filters examines 10,000 rows and returns where it stopped', async (t) => {
+  const { store, client } = await opened(t);
   // All but the oldest have a parent.
   await client.query(
     `with row as materialized (
@@ -49,16 +55,8 @@ test('X-22: a page with several filters examines 10,000 rows and returns where i
 });
 
 test('X-22: a count by a tag and ten ranges of attributes examines 2,000 rows, each parsed once', async (t) => {
-  const { url, release } = await postgresForTests();
   // The JSON of 10,000 rows, parsed for each comparison, took 4 s.
-  const store = await openPostgresStore({ url, schema: 'hf', statementTimeoutMs: 2_000 });
-  const client = new pg.Client(url);
-  await client.connect();
-  t.after(async () => {
-    await client.end();
-    await store.close();
-    await release();
-  });
+  const { store, client } = await opened(t, { statementTimeoutMs: 2_000 });
   const rows = 15_000;
   await client.query(
     `with row as materialized (
