@@ -163,6 +163,11 @@ export interface OverQuota {
   readonly limit: number;
 }
 
+/** The result of creating or replacing a row that has a quota. */
+export type PutWithinQuota =
+  /** `changed` is false if the same was there. */
+  { readonly kind: 'put'; readonly changed: boolean } | ({ readonly kind: 'refused' } & OverQuota);
+
 export type CreateKeyRefusal =
   | OverQuota
   | { readonly why: 'project-unknown'; readonly project: ProjectName }

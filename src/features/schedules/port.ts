@@ -3,13 +3,13 @@
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { Submit } from '../../store/contract/execution-store.ts';
 import type { Instant } from '../../support/clock.ts';
-import type { OverQuota } from '../access/model.ts';
+import type { PutWithinQuota } from '../access/model.ts';
 import type { Audited } from '../audit/model.ts';
 import type { Schedule, ScheduleDecision } from './model.ts';
 
 export interface ScheduleStore {
   /** Creates it, or replaces it if its digest differs. */
-  putSchedule(request: PutSchedule): Promise<SchedulePut>;
+  putSchedule(request: PutSchedule): Promise<PutWithinQuota>;
   schedule(query: NamedSchedule): Promise<Schedule | undefined>;
   /** Sorted by id. */
   schedules(query: ListSchedules): Promise<readonly Schedule[]>;
@@ -38,10 +38,6 @@ export interface PutSchedule extends ScheduleCommand {
   /** The limit of schedules, unless the project's own settings differ (P-14). */
   readonly quota?: number;
 }
-
-export type SchedulePut =
-  /** `changed` is false if the same was there. */
-  { readonly kind: 'put'; readonly changed: boolean } | ({ readonly kind: 'refused' } & OverQuota);
 
 export interface ListSchedules {
   readonly project: ProjectName;

@@ -2,7 +2,7 @@
 
 import type { ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
-import type { OverQuota } from '../access/model.ts';
+import type { PutWithinQuota } from '../access/model.ts';
 import type { Audited } from '../audit/model.ts';
 
 /** A filter under a name. The id stays when the name changes, so that addresses with it stay valid. */
@@ -21,7 +21,7 @@ export interface SavedView {
 
 export interface ViewStore {
   /** Creates it, or replaces it if its content differs. */
-  putView(request: PutView): Promise<ViewPut>;
+  putView(request: PutView): Promise<PutWithinQuota>;
   /** Sorted by id. */
   views(query: ListViews): Promise<readonly SavedView[]>;
   removeView(request: RemoveView): Promise<{ readonly kind: 'done' | 'no-change' }>;
@@ -36,10 +36,6 @@ export interface PutView extends RemoveView, Omit<SavedView, 'savedAt'> {
   /** The limit of views, unless the project's own settings differ (P-14). */
   readonly quota?: number;
 }
-
-export type ViewPut =
-  /** `changed` is false if the same was there. */
-  { readonly kind: 'put'; readonly changed: boolean } | ({ readonly kind: 'refused' } & OverQuota);
 
 export interface ListViews {
   readonly project: ProjectName;

@@ -2,6 +2,7 @@
 // to know its former content; the guards of the statement decide if anything changes.
 
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
+import type { PutWithinQuota } from '../../features/access/model.ts';
 import { changedSchedule } from '../../features/audit/decide.ts';
 import {
   decidePauseSchedule,
@@ -17,27 +18,21 @@ import type {
   ResumeSchedule,
   ScheduleCommand,
   ScheduleFired,
-  SchedulePut,
   ScheduleResult,
   ScheduleStore,
 } from '../../features/schedules/port.ts';
 import { assert } from '../../support/assert.ts';
 import { toInstant } from '../../support/clock.ts';
 import { TERMINAL_FROM } from '../execution-rows.ts';
-import { withLimit } from './access/projects.ts';
+import { inTurnOf, withLimit } from './access/projects.ts';
 import { writeAudit } from './audit.ts';
 import type { Natives } from './changes.ts';
 import { dueInTurn, takeDue } from './due.ts';
-import { all, dialects, type Gateway, one, type Script, type Sql, sql } from './script.ts';
+import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
 
 const COLUMNS = 'project, id, at, paused, next_at, fired_at, last_execution, digest, plan, put_by';
 
-// PostgreSQL counts concurrent puts into one project one after the other (P-14). SQLite already
-// holds the write lock.
-const IN_TURN = dialects({
-  sqlite: '',
-  postgres: `select pg_advisory_xact_lock(hashtextextended('holdfast schedules of ' || :project, 0))`,
-});
+const IN_TURN = inTurnOf('schedules');
 
 const USED = '(select count(*) from hf.schedule as u where u.project = :project)';
 
@@ -168,7 +163,7 @@ export function schedulesOf({ read, write, repeat }: Gateway, natives: Natives):
   };
 }
 
-function* putSchedule(request: PutSchedule): Script<SchedulePut> {
+function* putSchedule(request: PutSchedule): Script<PutWithinQuota> {
   const { project, quota } = request;
   if (quota !== undefined) yield* all(IN_TURN, request);
   for (;;) {

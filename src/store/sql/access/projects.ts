@@ -14,6 +14,7 @@ import { toInstant } from '../../../support/clock.ts';
 import { writeAudit } from '../audit.ts';
 import {
   all,
+  dialects,
   one,
   type PlainGateway,
   type Script,
@@ -89,6 +90,17 @@ function* readProject(statement: Sql, name: ProjectName): Script<Project | undef
 function* listProjects(query: ListProjects): Script<readonly Project[]> {
   // No name is empty, so a list that continues after '' is the whole list.
   return (yield* all<ProjectRow>(LIST, { after: '', ...query })).map(toProject);
+}
+
+/**
+ * PostgreSQL runs changes of these rows of one project one after the other, so that the quota and the
+ * audit's facts are exact (P-14). SQLite already holds the write lock.
+ */
+export function inTurnOf(rows: QuotaName): Sql {
+  return dialects({
+    sqlite: '',
+    postgres: `select pg_advisory_xact_lock(hashtextextended('holdfast ${rows} of ' || :project, 0))`,
+  });
 }
 
 /** Builds a statement around the limit of `:project`: its own quota, or else `:quota`. */

@@ -1,26 +1,21 @@
 // Saved views (P-19). A change and its audit record are one transaction.
 
+import type { PutWithinQuota } from '../../../features/access/model.ts';
 import type {
   ListViews,
   PutView,
   RemoveView,
   SavedView,
-  ViewPut,
   ViewStore,
 } from '../../../features/views/port.ts';
 import { type Instant, toInstant } from '../../../support/clock.ts';
 import { writeAudit } from '../audit.ts';
-import { all, dialects, one, type PlainGateway, type Script, sql } from '../script.ts';
-import { withLimit } from './projects.ts';
+import { all, one, type PlainGateway, type Script, sql } from '../script.ts';
+import { inTurnOf, withLimit } from './projects.ts';
 
 const COLUMNS = 'id, name, page, query, saved_at, saved_by';
 
-// PostgreSQL runs changes of one project's views one after the other, so that the quota and the
-// audit's facts are exact. SQLite already holds the write lock.
-const IN_TURN = dialects({
-  sqlite: '',
-  postgres: `select pg_advisory_xact_lock(hashtextextended('holdfast views of ' || :project, 0))`,
-});
+const IN_TURN = inTurnOf('views');
 
 const USED = '(select count(*) from hf.saved_view as u where u.project = :project)';
 
@@ -77,7 +72,7 @@ export function viewsOf({ read, write }: PlainGateway): ViewStore {
   };
 }
 
-function* putView(request: PutView): Script<ViewPut> {
+function* putView(request: PutView): Script<PutWithinQuota> {
   const { project } = request;
   yield* all(IN_TURN, request);
   const inserted = yield* one<ViewRow>(INSERT, request);
