@@ -349,6 +349,11 @@ test('attention lists pipelines without workers, failing releases, dead letters,
         lastWorker: { owner: 'resizer@host-7', lastSeenAt: at(10_000) },
       },
       { pipeline: 'quiet', workers: 0, statuses: {}, ready: none },
+      {
+        ...{ pipeline: 'left', workers: 0, statuses: { running: ready }, ready: none },
+        lastWorker: { owner: 'resizer@host-7', lastSeenAt: at(10_000) },
+      },
+      { pipeline: 'embedded', workers: 0, statuses: { running: ready }, ready: none },
     ],
     deadLetters: { count: 10_000, capped: true, causes: [] },
     questions: { open: { count: 4, capped: false }, overdue: { count: 1, capped: false } },
@@ -359,6 +364,10 @@ test('attention lists pipelines without workers, failing releases, dead letters,
   assert.equal(
     concerns[0]?.detail,
     '3 executions ready for 30 s · last served by resizer@host-7, seen 20 s ago',
+  );
+  assert.equal(
+    concerns[1]?.detail,
+    '3 executions left running · last served by resizer@host-7, seen 20 s ago',
   );
   const afterwards = concernsOf(overview, trends, [
     { pipeline: 'order', version: 3, active: 'v1' },
@@ -391,6 +400,7 @@ test('attention lists pipelines without workers, failing releases, dead letters,
     concerns.map(({ severity, title }) => [severity, title]),
     [
       ['bad', 'No worker serves alone'],
+      ['bad', 'No worker serves left'],
       ['bad', 'order is failing in release v2'],
       ['bad', '10,000+ dead letters, 0 causes'],
       ['bad', '1 worker stuck'],

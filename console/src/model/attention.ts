@@ -82,24 +82,36 @@ function readyConcern(
   figures: OverviewMessage['pipelines'][number],
   nowMs: number,
 ): readonly Concern[] {
-  const { pipeline, release, ready, oldestReadyAt, workers, lastWorker } = figures;
-  if (ready.count === 0 || oldestReadyAt === undefined) return [];
-  const waitedMs = nowMs - Date.parse(oldestReadyAt);
+  const { pipeline, release, statuses, ready, oldestReadyAt, workers, lastWorker } = figures;
   const isServed = workers > 0;
-  if (isServed && waitedMs < LONG_WAIT_MS) return [];
+  // Executions of a worker that is gone stay `running` until another worker takes them over.
+  const left = isServed || lastWorker === undefined ? undefined : statuses.running;
+  const ago = (at: string): number => Math.max(0, nowMs - Date.parse(at));
+  const waitedMs =
+    ready.count === 0 || oldestReadyAt === undefined ? undefined : ago(oldestReadyAt);
+  if (waitedMs === undefined && left === undefined) return [];
+  if (isServed && (waitedMs ?? 0) < LONG_WAIT_MS) return [];
   const name = release === undefined ? pipeline : `${pipeline} (release ${release})`;
-  const since = (ms: number): string => durationText(Math.max(0, ms));
-  const servedBy =
-    lastWorker === undefined
-      ? ''
-      : ` · last served by ${lastWorker.owner}, seen ${since(nowMs - Date.parse(lastWorker.lastSeenAt))} ago`;
+  const details = [
+    ...(waitedMs === undefined
+      ? []
+      : [`${cappedText(ready, 'execution')} ready for ${durationText(waitedMs)}`]),
+    ...(left === undefined ? [] : [`${cappedText(left, 'execution')} left running`]),
+    ...(isServed ? [plural(workers, 'worker')] : []),
+    ...(lastWorker === undefined
+      ? []
+      : [
+          `last served by ${lastWorker.owner}, seen ${durationText(ago(lastWorker.lastSeenAt))} ago`,
+        ]),
+  ];
+  const shown = left === undefined ? 'status=queued' : 'status=queued&status=running';
   return [
     {
       key: `ready/${name}`,
       severity: isServed ? 'warn' : 'bad',
       title: isServed ? `${name} is behind` : `No worker serves ${name}`,
-      detail: `${cappedText(ready, 'execution')} ready for ${since(waitedMs)}${isServed ? ` · ${plural(workers, 'worker')}` : servedBy}`,
-      to: `/executions?status=queued&pipeline=${encodeURIComponent(pipeline)}`,
+      detail: details.join(' · '),
+      to: `/executions?${shown}&pipeline=${encodeURIComponent(pipeline)}`,
       verb: 'View',
     },
   ];
