@@ -85,7 +85,7 @@ function readyConcern(
   const { pipeline, release, statuses, ready, oldestReadyAt, workers, lastWorker } = figures;
   const isServed = workers > 0;
   // Executions of a worker that is gone stay `running` until another worker takes them over.
-  const left = isServed || lastWorker === undefined ? undefined : statuses.running;
+  const left = isServed || lastWorker === undefined ? undefined : statuses['running'];
   const ago = (at: string): number => Math.max(0, nowMs - Date.parse(at));
   const waitedMs =
     ready.count === 0 || oldestReadyAt === undefined ? undefined : ago(oldestReadyAt);
