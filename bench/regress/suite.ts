@@ -4,9 +4,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import {
+  LONG,
+  mustFinish,
+  payload,
+  running,
+  worker,
+  writing,
+} from '../../contract/execution/worker.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { openHoldfast } from '../../src/embedded/open-holdfast.ts';
+import type { CallKey } from '../../src/execution/names.ts';
 import { openServer } from '../../src/server/serve.ts';
+import type { Instant } from '../../src/support/clock.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
 import { measureIn } from '../executions/bench-case.ts';
 import { openStoreFactory, type StoreFactory } from '../executions/store-factory.ts';
@@ -44,6 +54,7 @@ export const regressSuite: Suite = {
   summary: 'Writes, statements and bytes of a step and of an execution, against their budgets',
   legend: [
     'per step: the difference between executions with five steps and with one, one at a time.',
+    'heartbeats: the same, with writes of heartbeats in place of steps.',
     'statements, round trips, database bytes: on the connections to PostgreSQL, both directions.',
     'WAL bytes: without images of whole pages.',
     'worker, client: WebSocket frames and bytes between it and the coordinator, both directions.',
@@ -89,6 +100,7 @@ function measuresOf(plan: Plan, factory: StoreFactory): Readonly<Record<string, 
   }
   return {
     embedded: (load) => countedIn(factory, (url) => runEmbedded(url, load)),
+    heartbeats: (load) => countedIn(factory, (url) => runHeartbeats(url, load)),
     coordinator: (load) => countedIn(factory, (url) => runThroughCoordinator(url, load)),
   };
 }
@@ -186,6 +198,24 @@ async function runEmbedded(url: string, { executions, steps }: Load): Promise<Co
   return {};
 }
 
+/** Each step stands for a write of heartbeats. The engine sends at most one a second. */
+async function runHeartbeats(url: string, { executions, steps }: Load): Promise<Counts> {
+  const { store } = await openHoldfast({ store: url });
+  const owner = await worker(store, 'bench', LONG);
+  for (let nth = 0; nth < executions; nth += 1) {
+    const held = await running(store, owner);
+    for (let row = 1; row <= steps; row += 1) {
+      const details = payload({ v: { row } });
+      const beat = { key: 'step:copy#1' as CallKey, attempt: 1, at: 0 as Instant, details };
+      const write = { ...writing(held), events: [], heartbeats: [beat] };
+      if ((await store.executions.record(write)).kind !== 'recorded') throw new Error('Refused.');
+    }
+    await mustFinish(store, held);
+  }
+  await store.close();
+  return {};
+}
+
 async function runThroughCoordinator(url: string, { executions, steps }: Load): Promise<Counts> {
   const { store } = await openHoldfast({ store: url });
   const server = await openServer({ store, port: 0, console: false });
@@ -196,7 +226,7 @@ async function runThroughCoordinator(url: string, { executions, steps }: Load): 
   if (forWorker === undefined || forClient === undefined) throw new Error('No proxy.');
   const key = String(server.firstKey);
   const work = stepsPipeline(steps);
-  const worker = await openWorker({
+  const opened = await openWorker({
     ...{ url: throughProxy(at, forWorker), key, pipelines: [work] },
     ...QUIET,
   });
@@ -205,7 +235,7 @@ async function runThroughCoordinator(url: string, { executions, steps }: Load): 
     const { id } = await client.executions.submit({ pipeline: work.name, input: ORDER });
     requireText((await client.executions.result(id)).output);
   }
-  await worker.stop();
+  await opened.stop();
   await server.close();
   await store.close();
   const counts = {

@@ -27,8 +27,9 @@ export type TransportOffer = 'envelopes' | 'limit' | 'signed' | 'calls';
  *
  * - `asking`: workers claim.
  * - `references`: workers can read large values.
+ * - `heartbeats`: heartbeats of steps reach the coordinator while their step runs.
  */
-export type TransportHabit = 'asking' | 'references';
+export type TransportHabit = 'asking' | 'references' | 'heartbeats';
 
 /** A capability that a case needs. */
 export type TransportNeed = TransportOffer | TransportHabit;
@@ -128,7 +129,12 @@ const WITHOUT: Readonly<Record<TransportNeed, string>> = {
   calls: 'is not called: its workers claim',
   asking: 'is called: the coordinator claims for it',
   references: 'cannot read values that are too large for a row',
+  heartbeats: 'sends its writes when its steps have ended',
 };
+
+function isHabit(need: TransportNeed): need is TransportHabit {
+  return need === 'asking' || need === 'references' || need === 'heartbeats';
+}
 
 /**
  * Returns why a transport cannot run a case, or undefined if it can.
@@ -143,8 +149,7 @@ export function transportSkipReason(
   { name, offers, lacks = [] }: TransportBackend,
 ): string | undefined {
   if (needs === undefined) return undefined;
-  const isHabit = needs === 'asking' || needs === 'references';
-  const isThere = isHabit ? !lacks.includes(needs) : offers.includes(needs);
+  const isThere = isHabit(needs) ? !lacks.includes(needs) : offers.includes(needs);
   return isThere ? undefined : `${name} ${WITHOUT[needs]}`;
 }
 

@@ -143,6 +143,66 @@ function gate(): { readonly passed: Promise<void>; open(): void } {
 
 const takeovers: readonly TransportCase[] = [
   {
+    upholds: 'M-12, X-98',
+    name: 'a silent attempt is given up, and the next one gets its details',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        const slow = pipeline({
+          name: 'slow',
+          run: (ctx) =>
+            ctx.step(
+              'only',
+              async (step) => {
+                if (step.attempt > 1) return step.heartbeatDetails;
+                step.heartbeat({ row: 7 });
+                await new Promise((resolve) => step.signal.addEventListener('abort', resolve));
+                return 'late';
+              },
+              { heartbeatTimeoutMs: 50, retry: { initialMs: 1 } },
+            ),
+        });
+        await work([slow]);
+        const handle = await holdfast.submit(slow, undefined);
+        assert.deepEqual(await handle.result(), { row: 7 });
+        const kinds = await kindsOf(harness.store, handle.id);
+        assert.equal(kinds.filter((kind) => kind === 'step-failed').length, 1);
+      }),
+  },
+  {
+    upholds: 'M-12, X-97',
+    name: 'the successor of a frozen worker gets the details of its last heartbeat',
+    needs: 'heartbeats',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        const thawed = gate();
+        const seen: unknown[] = [];
+        const slow = pipeline({
+          name: 'slow',
+          run: (ctx) =>
+            ctx.step('only', async (step) => {
+              seen.push(step.heartbeatDetails);
+              if (seen.length > 1) return 'the second';
+              step.heartbeat({ row: 7 });
+              await thawed.passed;
+              return 'the first';
+            }),
+        });
+        const first = await work([slow]);
+        const handle = await holdfast.submit(slow, undefined);
+        while ((await holdfast.read(handle.id))?.heartbeats === undefined) {
+          await systemTimers.pause(5);
+        }
+        const by = { kind: 'operator', actor: 'olga', reason: 'frozen' } as const;
+        await harness.store.sessions.end({ id: first.session, by });
+        await work([slow]);
+        assert.equal(await handle.result(), 'the second');
+        assert.deepEqual(seen, [undefined, { row: 7 }]);
+        assert.equal((await holdfast.read(handle.id))?.heartbeats, undefined);
+        thawed.open();
+        await first.stop();
+      }),
+  },
+  {
     upholds: 'M-3, M-12',
     name: 'a frozen worker is replaced, and its writes after it thaws are refused',
     run: (harness) =>

@@ -24,7 +24,7 @@ import type { Pipeline, RemoteStep } from './pipeline.ts';
  *   return pay({ key: step.idempotencyKey, signal: step.signal });
  * });
  */
-export interface StepContext {
+export interface StepContext<Details = unknown> {
   /**
    * The same for every attempt, takeover and re-drive of this step. Pass it to services that
    * recognise repeated requests.
@@ -36,7 +36,8 @@ export interface StepContext {
    */
   readonly fence: Fence;
   /**
-   * Aborts when the attempt times out, the execution is cancelled, or another worker takes over.
+   * Aborts when the attempt times out or is silent for too long, the execution is cancelled, or
+   * another worker takes over.
    */
   readonly signal: AbortSignal;
   /** The number of this attempt. The first one is 1. */
@@ -52,6 +53,33 @@ export interface StepContext {
    * owners never act at once.
    */
   assertHeld(marginMs?: number): void;
+  /**
+   * Reports that a long attempt still works, and how far it is.
+   *
+   * The store keeps the last `details` at most a second later, for the next attempt and for
+   * operators. Without `details`, the ones from before stay. They may have 16,384 bytes; keep a
+   * position, not a result. Throws `InvalidInput` if they cannot be stored, and the reason of
+   * `signal` once it has aborted. After the attempt has ended, it throws a `Fault` with code
+   * `attempt-over`.
+   *
+   * @example
+   * await ctx.step(
+   *   'import',
+   *   async (step: StepContext<{ row: number }>) => {
+   *     for (let row = (step.heartbeatDetails?.row ?? 0) + 1; row <= 1_000; row += 1) {
+   *       await fetch(`https://example.org/rows/${row}`, { signal: step.signal });
+   *       step.heartbeat({ row });
+   *     }
+   *   },
+   *   { heartbeatTimeoutMs: 30_000 },
+   * );
+   */
+  heartbeat(details?: Details): void;
+  /**
+   * The last details that an earlier attempt gave to `heartbeat`, on this worker or another one.
+   * Undefined if there are none. It does not change during the attempt.
+   */
+  readonly heartbeatDetails: Details | undefined;
 }
 
 /** Options of one step. */
@@ -63,6 +91,12 @@ export interface StepOptions {
    * counts as a failure of category `unknown`.
    */
   readonly timeoutMs?: number;
+  /**
+   * The longest silence of an attempt in milliseconds, from its start or its last
+   * `step.heartbeat()`. By default there is no limit. A silent attempt counts as a failure of
+   * category `unknown`.
+   */
+  readonly heartbeatTimeoutMs?: number;
 }
 
 /**
@@ -98,6 +132,8 @@ export interface CompensateOptions<Output> {
   readonly retry?: RetryOptions;
   /** Time limit of one attempt in milliseconds. By default there is none. */
   readonly timeoutMs?: number;
+  /** The longest silence of an attempt in milliseconds. By default there is no limit. */
+  readonly heartbeatTimeoutMs?: number;
   /**
    * Compensations of one group run side by side, in the place of the group's last step. By default
    * compensations run one after the other, the last step's first.
@@ -268,9 +304,9 @@ export interface Context {
    * @example
    * const user = await ctx.step('load user', () => db.load(input.id), { timeoutMs: 5_000 });
    */
-  step<Output>(
+  step<Output, Details = unknown>(
     name: string,
-    fn: (step: StepContext) => Output | Promise<Output>,
+    fn: (step: StepContext<Details>) => Output | Promise<Output>,
     options?: SagaOptions<Output>,
   ): Promise<Output>;
   /**

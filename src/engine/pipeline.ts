@@ -301,12 +301,16 @@ export function requireRemoteStep(what: string, value: unknown): asserts value i
 
 // The worker's side of a remote step: its code, as a pipeline of one step.
 
+const HOST_OPTIONS: readonly (keyof HostOptions)[] = ['retry', 'timeoutMs', 'heartbeatTimeoutMs'];
+
 /** Options of a hosted step. */
 export interface HostOptions {
   /** How failed attempts are retried. Default `DEFAULT_RETRY`. */
   readonly retry?: RetryOptions;
   /** Time limit of one attempt in milliseconds. By default there is none. */
   readonly timeoutMs?: number;
+  /** The longest silence of an attempt in milliseconds. By default there is no limit. */
+  readonly heartbeatTimeoutMs?: number;
 }
 
 /**
@@ -325,10 +329,11 @@ export function hostStep<Input, Output>(
 ): Pipeline<Input, Output> {
   requireRemoteStep('hostStep', step);
   requireFunction('hostStep: run', run);
-  const given = readOptions('hostStep', options, ['retry', 'timeoutMs']);
+  const given = readOptions('hostStep', options, HOST_OPTIONS);
   resolveRetry(given.retry);
-  if (given.timeoutMs !== undefined) {
-    integerOption('hostStep: timeoutMs', given.timeoutMs, { min: 1, max: 2 ** 31 - 1 });
+  for (const name of ['timeoutMs', 'heartbeatTimeoutMs'] as const) {
+    const ms = given[name];
+    if (ms !== undefined) integerOption(`hostStep: ${name}`, ms, { min: 1, max: 2 ** 31 - 1 });
   }
   return pipeline<Input, Output>({
     ...step,

@@ -215,4 +215,27 @@ export interface ExecutionRecord extends Submission {
   readonly endedAt?: Instant;
   /** The last value of `ctx.progress`, as it is stored. `holdfast.decode` returns the value. */
   readonly progress?: Payload;
+  /** The last heartbeats of its steps that have not ended. */
+  readonly heartbeats?: readonly StepHeartbeat[];
+}
+
+/** The last heartbeat of a step that has not ended. */
+export interface StepHeartbeat {
+  /** The call, such as `step:import#1`. */
+  readonly key: CallKey;
+  /** The attempt that sent it. */
+  readonly attempt: number;
+  /** When the step sent it, by the store's clock as the worker knew it. */
+  readonly at: Instant;
+  /** The details, as they are stored. `holdfast.decode` returns the value. */
+  readonly details?: Payload;
+}
+
+/** The values of an execution's row, as they are stored. */
+export function storedValues({
+  input,
+  progress,
+  heartbeats = [],
+}: Pick<ExecutionRecord, 'input' | 'progress' | 'heartbeats'>): readonly (Payload | undefined)[] {
+  return [input, progress, ...heartbeats.map(({ details }) => details)];
 }

@@ -2,7 +2,7 @@
 
 import { formatInstant, type Instant } from '../support/clock.ts';
 import { isSuspect, SUSPECT_WAIT } from './decide/suspect.ts';
-import { type ExecutionRecord, isTerminal } from './execution.ts';
+import { type ExecutionRecord, isTerminal, type StepHeartbeat } from './execution.ts';
 import { type Failure, locatedMessage } from './failure.ts';
 import { type HistoryEvent, NAMED_CALLS_MAX, parseBody } from './history.ts';
 import type { ExecutionId, Payload } from './names.ts';
@@ -320,7 +320,18 @@ function running({ execution, owner, last }: ExplainFacts): Explanation {
       sentence: `${worker} missed its heartbeats; another worker takes over when its lease expires.`,
     };
   }
-  return { code: 'running', sentence: `Running on ${owner.name}${since}.` };
+  const sentence = `Running on ${owner.name}${since}.${lastHeartbeat(execution)}`;
+  return { code: 'running', sentence };
+}
+
+/** The last heartbeat of its steps, if one has sent any. */
+function lastHeartbeat({ heartbeats = [] }: ExecutionRecord): string {
+  const last = heartbeats.reduce<StepHeartbeat | undefined>(
+    (newest, each) => (newest === undefined || each.at >= newest.at ? each : newest),
+    undefined,
+  );
+  if (last === undefined) return '';
+  return ` ${last.key}, attempt ${last.attempt}, sent its last heartbeat at ${formatInstant(last.at)}.`;
 }
 
 function waiting(facts: ExplainFacts): Explanation {

@@ -2,7 +2,14 @@
 // every end writes them. Fields that no query filters by share one JSON column, `about`, which is
 // null when they are all absent.
 
-import type { ExecutionRecord, Hold, Lane, Status, Submission } from '../execution/execution.ts';
+import type {
+  ExecutionRecord,
+  Hold,
+  Lane,
+  Status,
+  StepHeartbeat,
+  Submission,
+} from '../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../execution/history.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../execution/names.ts';
 import { parseRoute, ROUTE_MARK } from '../execution/route.ts';
@@ -116,6 +123,7 @@ export interface ExecutionRow {
   readonly place_key: string | null;
   readonly rate_key: string | null;
   readonly progress: string | null;
+  readonly heartbeats: string | null;
 }
 
 /** The fields of a submission that no query filters by. */
@@ -202,6 +210,9 @@ export function toExecution(row: ExecutionRow): ExecutionRecord {
   if (row.progress !== null) {
     execution.progress = row.progress as NonNullable<ExecutionRecord['progress']>;
   }
+  if (row.heartbeats !== null) {
+    execution.heartbeats = JSON.parse(row.heartbeats) as readonly StepHeartbeat[];
+  }
   // `about` contains `lineage`, `tags` and `attributes` only where they differ from the defaults
   // above.
   return row.about === null
@@ -221,7 +232,10 @@ function toHolds(bits: number): readonly Hold[] {
 export function fromSubmit(
   request: Submit,
   now: Instant,
-): Omit<ExecutionRow, 'fence' | 'session_id' | 'claimed_at' | 'ended_at' | 'progress'> {
+): Omit<
+  ExecutionRow,
+  'fence' | 'session_id' | 'claimed_at' | 'ended_at' | 'progress' | 'heartbeats'
+> {
   const gated = request.concurrency !== undefined || request.rate !== undefined;
   return {
     id: request.id,
@@ -252,6 +266,11 @@ export function fromSubmit(
     place_key: request.concurrency?.key ?? null,
     rate_key: request.rate?.key ?? null,
   };
+}
+
+/** The content of the column `heartbeats`. */
+export function heartbeatsText(heartbeats: readonly StepHeartbeat[]): string | null {
+  return heartbeats.length === 0 ? null : JSON.stringify(heartbeats);
 }
 
 export interface HistoryRow {

@@ -16,7 +16,7 @@ import type {
 } from '../store/contract/execution-store.ts';
 import { systemClock, toInstant } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';
-import { NOT_ITS_OWN, withText } from './remote-store.ts';
+import { NOT_ITS_OWN, withoutHeartbeats, withText } from './remote-store.ts';
 
 interface Pushed {
   readonly store: WorkerStore;
@@ -85,11 +85,9 @@ function kept(
   const { claimed, history, inbox } = drive;
   const inboxCount = inbox.at(-1)?.n ?? 0;
   const keep = (verb: string, request: OwnerWrite): void => {
-    writes.push(
-      JSON.parse(
-        JSON.stringify({ verb, ...withText({ ...request, session: drive.session as SessionId }) }),
-      ),
-    );
+    // Heartbeats would arrive after the call, when no attempt needs them.
+    const own = { ...withoutHeartbeats(request), session: drive.session as SessionId };
+    writes.push(JSON.parse(JSON.stringify({ verb, ...withText(own) })));
   };
   const now = (): ReturnType<typeof toInstant> => toInstant(systemClock.wallMs());
   return {

@@ -31,6 +31,8 @@ export interface Hello {
   readonly stream?: boolean;
   /** True if claims may wait. Absent in builds where they cannot. */
   readonly claimsWait?: boolean;
+  /** True if writes may contain heartbeats of steps. Absent in builds that refuse them. */
+  readonly heartbeats?: boolean;
   /** The version of the worker protocol. Absent in builds that know only one. */
   readonly version?: number;
 }
@@ -47,7 +49,7 @@ interface RemoteParts {
 const UNDER_WAY_MAX = 2_000;
 
 export function remoteStore(parts: RemoteParts): WorkerStore {
-  const { hello, transport, clock, timers } = parts;
+  const { hello, transport, timers } = parts;
   const wakeups = new RemoteWakeups(transport, timers);
   const claimsWait = hello.claimsWait === true && transport.claimsWait === true;
   return {
@@ -57,7 +59,7 @@ export function remoteStore(parts: RemoteParts): WorkerStore {
     hintsReach: 'all-processes',
     claimsWait,
     sessions: sessionsOf(parts),
-    executions: executionsOf(transport, clock, claimsWait ? undefined : wakeups),
+    executions: executionsOf(parts, claimsWait ? undefined : wakeups),
     onHint: () => () => undefined,
     async close() {
       wakeups.close();
@@ -109,13 +111,14 @@ function sessionsOf({ transport, pipelines }: RemoteParts): WorkerStore['session
 }
 
 function executionsOf(
-  transport: Transport,
-  clock: Clock,
+  { transport, clock, hello }: RemoteParts,
   wakeups: RemoteWakeups | undefined,
 ): WorkerExecutions {
   const queue = new WriteQueue(transport);
-  const write = <Result>(verb: string, request: OwnerWrite): Promise<Result> =>
-    queue.add({ verb, ...withText(request) });
+  const write = <Result>(verb: string, request: OwnerWrite): Promise<Result> => {
+    const accepted = hello.heartbeats === true ? request : withoutHeartbeats(request);
+    return queue.add({ verb, ...withText(accepted) });
+  };
   const delivered = deliveredClaimsOver(transport, clock);
   const endClaim = async <Result extends { readonly kind: string }>(
     verb: string,
@@ -211,6 +214,12 @@ async function found<Result>(reply: Promise<Result>): Promise<Result | undefined
     if (fault instanceof Fault && ABSENT.has(fault.code)) return undefined;
     throw fault;
   }
+}
+
+/** For a coordinator that refuses them: they only save work. */
+export function withoutHeartbeats(request: OwnerWrite): OwnerWrite {
+  const { heartbeats: _, ...rest } = request;
+  return rest;
 }
 
 /** Bytes in JSON are base64. */

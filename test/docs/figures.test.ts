@@ -149,6 +149,9 @@ const FIGURES: Readonly<
     '1.6 seconds': 'eight times initialMs, which src/execution/failure.test.ts checks',
   },
   'rolling-deploys.md': { '100 ms': at('engine/config.ts', 'DRIFT_GRACE_MS') },
+  'long-steps.md': {
+    '16,384 bytes': at('engine/run/calls/step.ts', 'DETAILS_BYTES_MAX'),
+  },
   'steps.md': { '100 ms': at('engine/config.ts', 'parkAfterMs') },
   'transactions.md': { '64 KiB': INLINE },
   'values.md': {

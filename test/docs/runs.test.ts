@@ -17,7 +17,16 @@ const IN_ONE_RUN = 6;
 
 const IN_GUIDES: readonly string[] = [
   ...['answer-links', 'approvals', 'audit', 'encryption', 'execution-metrics', 'fan-out', 'limits'],
-  ...['long-executions', 'observing', 'pipelines', 'remote-steps', 'repair', 'retention', 'sagas'],
+  ...[
+    'long-executions',
+    'long-steps',
+    'observing',
+    'pipelines',
+    'remote-steps',
+    'repair',
+    'retention',
+    'sagas',
+  ],
   ...['schedules', 'steps', 'submit', 'templates', 'transactions', 'values', 'waiting'],
   ...['guard-files', 'guard-sqlite', 'hierarchy', 'registry', 'with-lease'],
 ];

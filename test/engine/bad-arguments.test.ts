@@ -137,7 +137,7 @@ async function problemOfCode(
   const { code, category, message } = failure ?? {};
   const found = `${title}: ${kind}, ${category}, ${code}: ${message}`;
   // The error of a step, and the input of a successor, fail the execution.
-  const isInStep = argument.of === 'assertHeld';
+  const isInStep = ['assertHeld', 'heartbeat'].includes(argument.of);
   const isFailed = isInStep || argument.of === 'continueAsNew';
   if (kind !== (isFailed ? 'failed' : 'blocked') || category !== 'permanent') return found;
   if (code !== 'invalid-input') return found;

@@ -7,7 +7,10 @@ import { registerTransportContract } from './register.ts';
 // pipelines still hold.
 registerTransportContract(
   backendOf(
-    pushedKind('push, answers only', { withoutConnection: true, lacks: ['asking', 'references'] }),
+    pushedKind('push, answers only', {
+      withoutConnection: true,
+      lacks: ['asking', 'references', 'heartbeats'],
+    }),
   ),
   {
     cases: transportContract.filter(

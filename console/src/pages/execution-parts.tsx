@@ -34,6 +34,9 @@ export function Values({
   const shown: readonly (readonly [string, unknown])[] = [
     ['Input', execution.input ?? null],
     ...(execution.progress === undefined ? [] : [['Progress', execution.progress] as const]),
+    ...(execution.heartbeats === undefined
+      ? []
+      : [['Last heartbeats of running steps', execution.heartbeats] as const]),
     ...(result?.status === 'completed' ? [['Output', result.output ?? null] as const] : []),
     ...(result?.failure === undefined ? [] : [['Failure', result.failure] as const]),
   ];

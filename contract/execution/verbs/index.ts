@@ -2,6 +2,7 @@ import type { ExecutionCase } from '../contract-case.ts';
 import { cancelCases } from './cancel.ts';
 import { finishCases } from './finish.ts';
 import { gateCases } from './gates.ts';
+import { heartbeatCases } from './heartbeats.ts';
 import { maintainCases } from './maintain.ts';
 import { pauseCases } from './pause.ts';
 import { recordCases } from './record.ts';
@@ -18,6 +19,7 @@ export const verbCases: readonly ExecutionCase[] = [
   ...shareCases,
   ...gateCases,
   ...recordCases,
+  ...heartbeatCases,
   ...transactCases,
   ...transactionControlCases,
   ...finishCases,

@@ -14,6 +14,7 @@ export interface Compensation {
   readonly run: Compensate<unknown>;
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number | undefined;
+  readonly heartbeatTimeoutMs: number | undefined;
   readonly group: string | undefined;
 }
 
@@ -26,7 +27,9 @@ export interface Offered {
 const UNDOABLE =
   'Steps with a compensation have run, and their history is needed to undo them. ctx.checkpoint and ctx.continueAsNew would drop it, so nothing was written. Do this work in a child execution, or checkpoint before the first such step.';
 
-const NAMES: readonly (keyof CompensateOptions<unknown>)[] = ['run', 'retry', 'timeoutMs', 'group'];
+const NAMES: readonly (keyof CompensateOptions<unknown>)[] = [
+  ...(['run', 'retry', 'timeoutMs', 'heartbeatTimeoutMs', 'group'] as const),
+];
 
 export function compensationOf(given: unknown): Compensation {
   const options = typeof given === 'function' ? { run: given } : given;
@@ -34,17 +37,18 @@ export function compensationOf(given: unknown): Compensation {
     throw new InvalidInput(`compensate must be a function, or { run, … }; got ${shown(given)}.`);
   }
   rejectUnknownOptions('compensate', options, NAMES);
-  const { run, retry, timeoutMs, group } = options as CompensateOptions<unknown>;
+  const { run, retry, timeoutMs, heartbeatTimeoutMs, group } =
+    options as CompensateOptions<unknown>;
   if (typeof run !== 'function') {
     throw new InvalidInput(`compensate.run must be a function; got ${shown(run)}.`);
   }
-  if (timeoutMs !== undefined) {
-    integerOption('compensate.timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
+  for (const [name, ms] of Object.entries({ timeoutMs, heartbeatTimeoutMs })) {
+    if (ms !== undefined) integerOption(`compensate.${name}`, ms, { min: 1, max: TEN_YEARS_MS });
   }
   if (group !== undefined && typeof group !== 'string') {
     throw new InvalidInput(`compensate.group must be text; got ${shown(group)}.`);
   }
-  return { run, retry: resolveRetry(retry), timeoutMs, group };
+  return { run, retry: resolveRetry(retry), timeoutMs, heartbeatTimeoutMs, group };
 }
 
 export function undoKeyOf(key: CallKey): CallKey {

@@ -100,6 +100,7 @@ export class Compensator {
       },
       retry: compensation.retry,
       timeoutMs: compensation.timeoutMs,
+      heartbeatTimeoutMs: compensation.heartbeatTimeoutMs,
       compensation: undefined,
     };
     const call = new StepCall<unknown>(this.#run, plan, promised);

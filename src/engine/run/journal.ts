@@ -27,6 +27,7 @@ import type {
 } from '../../store/contract/execution-store.ts';
 import type { Instant } from '../../support/clock.ts';
 import { StoreSealed } from '../../support/fault.ts';
+import { present } from '../../support/options.ts';
 import { atEndOfTurn } from '../../support/timer.ts';
 import {
   ClaimLost,
@@ -41,6 +42,7 @@ import { ignored } from './guarded.ts';
 import type { Run } from './run.ts';
 
 const HISTORY_PAGE = 1_000;
+/** Progress and heartbeats of steps wait this long for another write. */
 const PROGRESS_MS = 1_000;
 
 /**
@@ -136,6 +138,11 @@ export class Journal {
     this.flushWithin(PROGRESS_MS);
   }
 
+  /** As `report`, for heartbeats of steps. */
+  reportHeartbeats(): void {
+    this.flushWithin(PROGRESS_MS);
+  }
+
   flush(): void {
     if (this.#flush === 'scheduled' || this.#phase === 'closed') return;
     if (this.#writing !== undefined) {
@@ -163,7 +170,7 @@ export class Journal {
     this.#flush = 'none';
     if (this.#phase === 'closed') return;
     if (this.#writing !== undefined) this.#flush = 'after-write';
-    else if (this.#batch.work > 0 || this.#batch.progress !== undefined) this.#write();
+    else if (this.#batch.work > 0 || this.#hasReports) this.#write();
   };
 
   /**
@@ -238,6 +245,7 @@ export class Journal {
     // The store wrote nothing, so the entries go back into the batch.
     for (const entry of [...entries, ...this.#take()]) this.append(entry);
     this.#batch.progress ??= base.progress;
+    if (base.heartbeats !== undefined) this.#run.heartbeats.isChanged = true;
     this.#goOn();
     return outcome;
   }
@@ -305,6 +313,10 @@ export class Journal {
     this.#take();
   }
 
+  get #hasReports(): boolean {
+    return this.#batch.progress !== undefined || this.#run.heartbeats.isChanged;
+  }
+
   get #executions(): WorkerExecutions {
     return this.#run.config.store.executions;
   }
@@ -318,10 +330,11 @@ export class Journal {
   #base(events: readonly NewEvent[], entries: readonly Entry[]): OwnerWrite {
     const { id, fence, session } = this.#claim;
     const plain = { id, fence, session, seq: this.#next, events };
+    if (!this.#hasReports && entries.every(isPlain)) return plain;
     const { progress } = this.#batch;
-    if (progress === undefined && entries.every(isPlain)) return plain;
     this.#batch.progress = undefined;
-    return { ...plain, ...brought(entries), ...(progress === undefined ? {} : { progress }) };
+    const heartbeats = this.#run.heartbeats.take();
+    return { ...plain, ...brought(entries), ...present({ progress, heartbeats }) };
   }
 
   /** The first try takes the short path, because it is nearly always the only one. */

@@ -50,7 +50,9 @@ import {
 import { Log } from './log.ts';
 import type { Run } from './run.ts';
 
-const STEP_OPTIONS: readonly (keyof SagaOptions<unknown>)[] = ['retry', 'timeoutMs', 'compensate'];
+const STEP_OPTIONS: readonly (keyof SagaOptions<unknown>)[] = [
+  ...(['retry', 'timeoutMs', 'heartbeatTimeoutMs', 'compensate'] as const),
+];
 
 // biome-ignore lint/suspicious/noExplicitAny: nothing is said, so it fits every output
 const NO_OPTIONS: SagaOptions<any> = Object.freeze({});
@@ -93,14 +95,14 @@ export class RunContext implements Context {
     return guardedSignal(this.#run.stop.signal, this.#run);
   }
 
-  step<Output>(
+  step<Output, Details = unknown>(
     name: string,
-    fn: (step: StepContext) => Output | Promise<Output>,
+    fn: (step: StepContext<Details>) => Output | Promise<Output>,
     options: SagaOptions<Output> = NO_OPTIONS,
   ): Promise<Output> {
     let plan: StepPlan<Output>;
     try {
-      const planned = stepPlanOf(this.#run, { name, fn, options });
+      const planned = stepPlanOf(this.#run, { name, fn: fn as StepPlan<Output>['fn'], options });
       plan = { ...planned, key: this.nextKey('step', name) };
     } catch (error) {
       noteMisuse(error);
@@ -351,8 +353,10 @@ function assertMayCheckpoint(run: Run): void {
 function stepOptions<Output>(what: string, given: SagaOptions<Output>): SagaOptions<Output> {
   if (given === NO_OPTIONS) return given;
   const options = readOptions(what, given, STEP_OPTIONS);
-  const { timeoutMs } = options;
-  if (timeoutMs !== undefined) integerOption('timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
+  for (const name of ['timeoutMs', 'heartbeatTimeoutMs'] as const) {
+    const ms = options[name];
+    if (ms !== undefined) integerOption(name, ms, { min: 1, max: TEN_YEARS_MS });
+  }
   resolveRetry(options.retry);
   return options;
 }
@@ -367,7 +371,10 @@ function stepPlanOf<Output>(
   },
 ): Omit<StepPlan<Output>, 'key'> {
   const { name, fn } = call;
-  const { timeoutMs, retry, compensate } = stepOptions('ctx.step', call.options);
+  const { timeoutMs, heartbeatTimeoutMs, retry, compensate } = stepOptions(
+    'ctx.step',
+    call.options,
+  );
   if (typeof fn !== 'function') {
     throw new InvalidInput(
       `ctx.step(${shown(name)}): the second argument must be a function; got ${shown(fn)}.`,
@@ -378,6 +385,7 @@ function stepPlanOf<Output>(
     fn,
     retry: retry === undefined ? run.retry : resolveRetry(retry),
     timeoutMs,
+    heartbeatTimeoutMs,
     compensation: compensate === undefined ? undefined : compensationOf(compensate),
   };
 }

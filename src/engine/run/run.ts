@@ -26,6 +26,7 @@ import { type ExpectedPlace, INPUT, scheduleOwner, type ValuePlace } from '../va
 import { type Call, refuseInside } from './call.ts';
 import { Compensations } from './compensations.ts';
 import { LazyAbort, soon } from './guarded.ts';
+import { RunHeartbeats } from './heartbeats.ts';
 import { Inbox } from './inbox.ts';
 import { Journal } from './journal.ts';
 import type { CallBody, Drift, Ledger, MissingCall, Settlement } from './ledger.ts';
@@ -70,6 +71,7 @@ export class Run {
   readonly retry: ResolvedRetry;
   readonly payloads: ProjectPayloads;
   readonly journal: Journal;
+  readonly heartbeats: RunHeartbeats;
   readonly ledger: Ledger;
   readonly settling: Settling;
   readonly calls: Map<CallKey, Call> = new Map();
@@ -109,6 +111,7 @@ export class Run {
     this.#begins = claim.ledger.cause === undefined ? 'all' : 'replayed';
     this.#claimedTick = config.clock.monotonicMs();
     this.settling = new Settling(this);
+    this.heartbeats = new RunHeartbeats(this);
     this.journal = new Journal(this);
   }
 

@@ -235,13 +235,13 @@ export class ProjectPayloads {
   encode(
     what: string,
     value: unknown,
-    { owner, position, live }: ValuePlace,
+    { owner, position, live, isInline = false }: ValuePlace,
   ): Payload | Promise<Payload> {
     const text = toText(what, value, live);
     if (text === undefined) return UNDEFINED;
     const { json } = text;
     const mark = text.tagged ? TAGGED : '';
-    const { inlineBytesMax } = this.#all.limits;
+    const inlineBytesMax = isInline ? Number.POSITIVE_INFINITY : this.#all.limits.inlineBytesMax;
     // A character has at most three bytes: check this cheap bound first.
     const isSmall = json.length * 3 <= inlineBytesMax || Buffer.byteLength(json) <= inlineBytesMax;
     if (isSmall && !this.#all.hasCodec) return `{"v":${json}${mark}}` as Payload;
@@ -249,8 +249,8 @@ export class ProjectPayloads {
     this.#all.checkSize(what, plain.length);
     const sealed = this.#all.seal(plain, `${this.project} ${owner} ${position}`);
     return sealed instanceof Promise
-      ? sealed.then((settled) => this.#wrap(settled, mark))
-      : this.#wrap(sealed, mark);
+      ? sealed.then((settled) => this.#wrap(settled, mark, inlineBytesMax))
+      : this.#wrap(sealed, mark, inlineBytesMax);
   }
 
   /** For code inside a user's transaction, which cannot await. */
@@ -308,11 +308,11 @@ export class ProjectPayloads {
     return this.#store.getBlob(key);
   }
 
-  #wrap(sealed: Sealed, mark: string): Payload | Promise<Payload> {
+  #wrap(sealed: Sealed, mark: string, inlineBytesMax: number): Payload | Promise<Payload> {
     const { bytes, at } = sealed;
     const bound = at === undefined ? '' : `,"at":${JSON.stringify(at)}`;
     const by = sealed.by === undefined ? '' : `,"by":${JSON.stringify(sealed.by)}${bound}`;
-    if (bytes.length <= this.#all.limits.inlineBytesMax) {
+    if (bytes.length <= inlineBytesMax) {
       return `{"enc":"${Buffer.from(bytes).toString('base64')}"${by}${mark}}` as Payload;
     }
     const digest = digestOf(bytes);

@@ -11,6 +11,8 @@ export interface ValuePlace {
   readonly position: string;
   /** Set if the code keeps using the value: encoding replaces it with what decoding would return. */
   readonly live?: { value: unknown };
+  /** True: the value stays in its row, whatever `inlineBytesMax` is. The caller bounds its size. */
+  readonly isInline?: boolean;
 }
 
 /** The place where the engine found a value. */

@@ -114,6 +114,29 @@ export const execution = closed(
 
 export type ExecutionMessage = Static<typeof execution>;
 
+const shownHeartbeat = closed(
+  {
+    key: Type.String({
+      description: 'The step, as its call is named in the history.',
+      examples: ['step:import#1'],
+    }),
+    attempt: documented(count, 'Number of the attempt.', 1),
+    at: documented(
+      instant,
+      'When the step sent it, by the worker’s estimate of the store’s clock.',
+    ),
+    details: Type.Optional(Type.Unknown({ description: 'Its details: any JSON value.' })),
+    sealed: Type.Optional(sealed),
+  },
+  {
+    title: 'ShownHeartbeat',
+    description: 'The last heartbeat of a step that has not ended.',
+    examples: [
+      { key: 'step:import#1', attempt: 1, at: '2026-11-17T09:30:05.000Z', details: { row: 4200 } },
+    ],
+  },
+);
+
 /** One execution, with the values that a list leaves out. */
 export const executionInFull = closed(
   {
@@ -121,6 +144,11 @@ export const executionInFull = closed(
     input: Type.Optional(Type.Unknown({ description: 'Its input: any JSON value.' })),
     progress: Type.Optional(
       Type.Unknown({ description: 'Progress that its code reported last: any JSON value.' }),
+    ),
+    heartbeats: Type.Optional(
+      Type.Array(shownHeartbeat, {
+        description: 'Last heartbeats of its steps that have not ended.',
+      }),
     ),
     sealed: Type.Optional(sealed),
   },

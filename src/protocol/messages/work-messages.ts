@@ -24,7 +24,7 @@ import {
   uuid,
   waitMs,
 } from './words.ts';
-import { writeMessage } from './work.ts';
+import { stepHeartbeat, writeMessage } from './work.ts';
 
 interface Spec {
   /**
@@ -140,6 +140,11 @@ const storedExecution = Type.Object(
     }),
     inboxCount: Type.Integer({ description: 'Number of messages that its inbox has had.' }),
     progress: Type.Optional(documented(payload, 'Its progress, as a stored value.')),
+    heartbeats: Type.Optional(
+      Type.Array(stepHeartbeat, {
+        description: 'Last heartbeats of its steps that have not ended.',
+      }),
+    ),
     fence: Type.Optional(documented(fence, 'Fence of its newest claim.')),
     session: Type.Optional(documented(uuid, 'Session of its newest claim.')),
     deadlineAt: Type.Optional(
@@ -315,6 +320,9 @@ export const WORK_MESSAGES = {
         version: Type.Integer({ description: 'Protocol version that both sides support.' }),
         stream: Type.Boolean({ description: 'True if the coordinator has `GET /v1/stream`.' }),
         claimsWait: Type.Boolean({ description: 'True if `claimExecutions` takes `waitMs`.' }),
+        heartbeats: Type.Boolean({
+          description: 'True if writes may contain `heartbeats` of steps.',
+        }),
       },
       {
         examples: [
@@ -326,6 +334,7 @@ export const WORK_MESSAGES = {
             version: 2,
             stream: true,
             claimsWait: true,
+            heartbeats: true,
           },
         ],
       },

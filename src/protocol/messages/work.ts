@@ -177,6 +177,20 @@ const attachment = closed(
   { title: 'NewAttachment', description: 'A document to attach.' },
 );
 
+export const stepHeartbeat = closed(
+  {
+    key: documented(text, 'Key of the call.', 'step:import#1'),
+    attempt: documented(seq, 'Number of the attempt.', 1),
+    at: Type.Integer({
+      minimum: 0,
+      description: 'When the step sent it, in milliseconds since 1970.',
+      examples: [1_750_000_000_000],
+    }),
+    details: Type.Optional(documented(payload, 'Its details, as a stored value.')),
+  },
+  { title: 'StepHeartbeat', description: 'The last heartbeat of a step that has not ended.' },
+);
+
 const OWNER = {
   id: executionId,
   fence: documented(fence, 'Fence of the claim.'),
@@ -198,6 +212,13 @@ const OWNER = {
     Type.Array(attachment, { maxItems: 100, description: 'Documents to attach.' }),
   ),
   progress: Type.Optional(documented(payload, 'Progress to show, as a stored value.')),
+  heartbeats: Type.Optional(
+    Type.Array(stepHeartbeat, {
+      maxItems: 100,
+      description:
+        'Last heartbeats of the steps that have not ended. They replace the stored ones.',
+    }),
+  ),
 };
 
 const deadLetter = closed(

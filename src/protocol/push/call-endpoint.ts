@@ -2,6 +2,7 @@
 
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
+import { storedValues } from '../../execution/execution.ts';
 import type { HistoryEvent } from '../../execution/history.ts';
 import type { Payload } from '../../execution/names.ts';
 import type { Claim, Claimed, ExecutionStore } from '../../store/contract/execution-store.ts';
@@ -22,7 +23,8 @@ const PAGE = 1_000;
 type Call = Pick<Driven, 'claimed' | 'session' | 'owner' | 'deadlineInMs'>;
 
 export async function drivenBy(executions: ExecutionStore, call: Call): Promise<Driven> {
-  const { id, input, progress, project } = call.claimed.execution;
+  const { execution } = call.claimed;
+  const { id, project } = execution;
   const history = await pages(
     (after) => executions.history({ id, after, limit: PAGE }),
     ({ seq }) => seq,
@@ -32,14 +34,14 @@ export async function drivenBy(executions: ExecutionStore, call: Call): Promise<
     ({ n }) => n,
   );
   const bodies = [...history, ...inbox].map(({ body }) => body);
-  await giveOut(executions, project, [input, progress, ...bodies]);
+  await giveOut(executions, project, [...storedValues(execution), ...bodies]);
   return { ...call, history, inbox };
 }
 
 /** The size of the call, nearly. */
 export function charsIn({ claimed, history, inbox }: Driven): number {
-  const { input, progress } = claimed.execution;
-  const texts = [input, progress, ...[...history, ...inbox].map(({ body }) => body)];
+  const bodies = [...history, ...inbox].map(({ body }) => body);
+  const texts = [...storedValues(claimed.execution), ...bodies];
   return texts.reduce((sum, each) => sum + (each?.length ?? 0), 0);
 }
 

@@ -4,6 +4,7 @@ import { Compile } from 'typebox/compile';
 import type { Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import { digestOf } from '../../support/digest.ts';
+import { present } from '../../support/options.ts';
 import { type PushResult, pushResult } from '../messages/push.ts';
 import type { Signer } from '../messages/signing.ts';
 import type { WriteMessage } from '../messages/work.ts';
@@ -143,10 +144,11 @@ export function merged(writes: readonly WriteMessage[]): readonly WriteMessage[]
 }
 
 type Content = Pick<WriteMessage, 'seq' | 'events'> &
-  Partial<Pick<WriteMessage, 'children' | 'awaits' | 'attachments' | 'progress'>>;
+  Partial<Pick<WriteMessage, 'children' | 'awaits' | 'attachments' | 'progress' | 'heartbeats'>>;
 
 function together(one: WriteMessage, other: WriteMessage): Content {
   const progress = other.progress ?? one.progress;
+  const heartbeats = other.heartbeats ?? one.heartbeats;
   const lists = (['children', 'awaits', 'attachments'] as const).flatMap((name) => {
     const items = [...(one[name] ?? []), ...(other[name] ?? [])];
     return items.length === 0 ? [] : [[name, items] as const];
@@ -155,6 +157,6 @@ function together(one: WriteMessage, other: WriteMessage): Content {
     seq: one.seq,
     events: [...one.events, ...other.events],
     ...Object.fromEntries(lists),
-    ...(progress === undefined ? {} : { progress }),
+    ...present({ progress, heartbeats }),
   };
 }

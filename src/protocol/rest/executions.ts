@@ -395,10 +395,20 @@ async function executionInFull(
   { holdfast, shares }: Coordinator,
   record: ExecutionRecord,
 ): Promise<ExecutionInFull> {
-  const { input, progress } = record;
+  const { input, progress, heartbeats: stored = [] } = record;
   const reader = { holdfast, shares, project: record.project };
   const values = await readable(reader, { input, ...(progress && { progress }) });
-  return { ...executionMessage(record), ...values };
+  const heartbeats = await Promise.all(
+    stored.map(async ({ key, attempt, at, details }) => ({
+      ...{ key, attempt, at: formatInstant(at) },
+      ...(details && (await readable(reader, { details }))),
+    })),
+  );
+  return {
+    ...executionMessage(record),
+    ...values,
+    ...(heartbeats.length > 0 && { heartbeats }),
+  };
 }
 
 /**

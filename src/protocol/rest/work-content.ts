@@ -3,6 +3,7 @@
 
 import { isLabel } from '../../engine/submission.ts';
 import { parseEnvelope } from '../../engine/values/payloads.ts';
+import { storedValues } from '../../execution/execution.ts';
 import type { HistoryEventKind } from '../../execution/history.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import { namedBy } from '../../features/retention/model.ts';
@@ -203,6 +204,7 @@ function requireOwnPredecessor(message: WriteMessage): void {
 function valuesIn(message: WriteMessage): readonly (string | undefined)[] {
   return [
     message.progress,
+    ...(message.heartbeats ?? []).map(({ details }) => details),
     ...submissionsIn(message).map(({ input }) => input),
     ...(message.awaits ?? []).flatMap(({ items, defaultAnswer }) => [
       defaultAnswer,
@@ -449,7 +451,7 @@ async function* textsOf(
   id: ExecutionId,
 ): AsyncGenerator<readonly (string | undefined)[]> {
   const record = await executions.read(id);
-  yield [record?.input, record?.progress];
+  if (record !== undefined) yield storedValues(record);
   for (let after = 0, length = PAGE; length === PAGE; ) {
     const page = await executions.history({ id, after, limit: PAGE });
     yield page.map(({ body }) => body);

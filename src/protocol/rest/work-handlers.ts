@@ -4,7 +4,7 @@
 // Its claims, and everything that an owner's write submits, belong to its project.
 
 import type { Static, TObject } from 'typebox';
-import type { ExecutionRecord } from '../../execution/execution.ts';
+import { type ExecutionRecord, storedValues } from '../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { InteractionId } from '../../execution/names.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
@@ -72,7 +72,7 @@ export const workHandlers: WorkHandlers = {
       );
     }
     const { kind, durability, policy } = store;
-    const offers = { stream: true, claimsWait: true };
+    const offers = { stream: true, claimsWait: true, heartbeats: true };
     return { project: caller.project, store: kind, durability, policy, version, ...offers };
   },
 
@@ -226,7 +226,7 @@ const OF_LANE_MAX = 250;
 function textsIn(
   claims: readonly { readonly execution: ExecutionRecord }[],
 ): readonly (string | undefined)[] {
-  return claims.flatMap(({ execution: { input, progress } }) => [input, progress]);
+  return claims.flatMap(({ execution }) => storedValues(execution));
 }
 
 // Over HTTP, each message is a route.
@@ -351,6 +351,6 @@ async function carriedPage(
   return { items, more: isCut || items.length === CLAIMS_MAX };
 }
 
-function claimChars({ execution: { input, progress } }: Claimed): number {
-  return input.length + (progress?.length ?? 0);
+function claimChars({ execution }: Claimed): number {
+  return storedValues(execution).reduce((sum, each) => sum + (each?.length ?? 0), 0);
 }

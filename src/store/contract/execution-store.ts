@@ -15,6 +15,7 @@ import type {
   Hold,
   Lane,
   Status,
+  StepHeartbeat,
   Submission,
   TerminalStatus,
 } from '../../execution/execution.ts';
@@ -276,6 +277,8 @@ export interface OwnerWrite {
   readonly awaits?: readonly OpenAwait[];
   readonly attachments?: readonly Attachment[];
   readonly progress?: Payload;
+  /** Replaces the heartbeats of the execution's steps. */
+  readonly heartbeats?: readonly StepHeartbeat[];
   /**
    * The writer's project, as the coordinator found it. Quotas count by it, and replays return
    * answers only within it (X-4).

@@ -67,6 +67,7 @@ const REFERRING = sqlPerDialect(
      and exists (select 1 from hf.blob_of as o where o.digest = :digest and o.project = '')
      and (${within}(${input}, :digest) > 0
           or ${within}(e.progress, :digest) > 0
+          or ${within}(e.heartbeats, :digest) > 0
           or exists (select 1 from hf.history as h where ${history} and ${within}(h.body, :digest) > 0)
           or exists (select 1 from hf.inbox as i where i.execution_id = e.id and ${within}(i.body, :digest) > 0))`,
 );

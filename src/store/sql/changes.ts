@@ -2,13 +2,13 @@
 // scripts.
 
 import type { Delivery } from '../../execution/decide/deliver.ts';
-import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { ExecutionRecord, StepHeartbeat } from '../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { ExecutionId, Payload } from '../../execution/names.ts';
 import type { DeadLetter } from '../../features/repair/model.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Submit } from '../contract/execution-store.ts';
-import { holdsOf, STATUS_CODES, sagaOf } from '../execution-rows.ts';
+import { heartbeatsText, holdsOf, STATUS_CODES, sagaOf } from '../execution-rows.ts';
 import { all, type Script, sql } from './script.ts';
 
 /**
@@ -64,6 +64,19 @@ export function* saveExecution(execution: ExecutionRecord, previous?: number): S
   const status = STATUS_CODES[execution.status];
   const codes = { status, hold: holdsOf(execution), saga: sagaOf(execution), previous };
   yield* all(SAVE, { ...execution, ...codes });
+}
+
+const KEEP_HEARTBEATS = sql(`
+  update hf.execution
+     set heartbeats = :text
+   where id = :id`);
+
+/** The caller must have locked the row as its owner (X-97). */
+export function* keepHeartbeats(
+  id: ExecutionId,
+  heartbeats: readonly StepHeartbeat[],
+): Script<void> {
+  yield* all(KEEP_HEARTBEATS, { id, text: heartbeatsText(heartbeats) });
 }
 
 const POST = sql(`

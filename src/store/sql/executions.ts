@@ -49,7 +49,7 @@ const NAMES = [
   ...['id', 'project', 'pipeline', 'lane', 'status', 'hold', 'gated', 'has_place', 'ready_at'],
   ...['fence', 'session_id', 'claimed_at', 'claimed_seq', 'previous', 'saga', 'fruitless', 'seq'],
   ...['news', 'wake_after', 'submitted_at', 'deadline_at', 'ended_at', 'about', 'key', 'intent'],
-  ...['parent_id', 'parent_call', 'redrive_of', 'place_key', 'rate_key', 'progress'],
+  ...['parent_id', 'parent_call', 'redrive_of', 'place_key', 'rate_key', 'progress', 'heartbeats'],
 ].map((name) => `e.${name}`);
 
 /** All columns of `e`. SQLite keeps inputs in a table of their own and numbers its rows. */

@@ -25,6 +25,7 @@ export const MIGRATIONS: readonly string[] = [
   '0012-overview.sql',
   '0013-saved-views.sql',
   '0014-due-in-turn.sql',
+  '0015-heartbeats.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

@@ -325,6 +325,23 @@ export const FAILURE_CODES = entries({
     retry: 'no',
     fixedBy: ['developer'],
   },
+  'attempt-over': {
+    title: 'An attempt of a step has ended',
+    when: '`step.heartbeat()` was called after its attempt had returned or thrown.',
+    state: 'Nothing was written.',
+    fix: 'Await everything that the step begins. Pass the `signal` of the step on, so that its work stops with it.',
+    retry: 'no',
+    fixedBy: ['developer'],
+  },
+  'step-silent': {
+    title: 'A step sent no heartbeat',
+    when: 'An attempt of a step did not call `step.heartbeat()` for its `heartbeatTimeoutMs`.',
+    state:
+      'The history keeps the failed attempt, which may still have its effect. The worker tries again while the step has attempts left, with the last details.',
+    fix: 'Call `heartbeat` more often, raise `heartbeatTimeoutMs`, or find out where the step hangs. Honour the `signal` of the step.',
+    retry: 'automatic',
+    fixedBy: ['developer'],
+  },
   'step-timed-out': {
     title: 'A step took too long',
     when: 'An attempt of a step did not finish within its `timeoutMs`.',

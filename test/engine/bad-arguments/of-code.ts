@@ -9,6 +9,7 @@ import { ANY_TEXT, FUNCTION, LABEL, NONE, NUMBER, optional, TEXT, VALUE } from '
 const STEP: Fits = {
   retry: optional(['an object']),
   timeoutMs: optional(NUMBER),
+  heartbeatTimeoutMs: optional(NUMBER),
   compensate: optional(FUNCTION),
 };
 
@@ -64,6 +65,10 @@ const PLAIN: readonly Argument<Context>[] = [
   one('assertHeld', /marginMs/, {
     fits: optional(NUMBER),
     hand: (ctx, margin) => ctx.step('s', (step) => step.assertHeld(margin as number)),
+  }),
+  one('heartbeat', /heartbeat details/, {
+    fits: VALUE,
+    hand: (ctx, details) => ctx.step('s', (step) => step.heartbeat(details)),
   }),
   one('map', /name/, {
     fits: TEXT,

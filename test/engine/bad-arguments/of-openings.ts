@@ -68,7 +68,11 @@ const openings: readonly Options<void>[] = [
   },
   {
     of: 'hostStep',
-    names: { retry: optional(['an object']), timeoutMs: optional(NUMBER) },
+    names: {
+      retry: optional(['an object']),
+      timeoutMs: optional(NUMBER),
+      heartbeatTimeoutMs: optional(NUMBER),
+    },
     call: async (_, options) => hostStep(elsewhere, () => 1, options as never),
   },
   ...OPTIONS_OF_COORDINATORS,

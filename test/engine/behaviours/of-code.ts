@@ -7,6 +7,7 @@ import { CANCELLING } from './cancelling.ts';
 import { CHILDREN } from './children.ts';
 import { CODE } from './code.ts';
 import { DRIFT } from './drift.ts';
+import { HEARTBEATS } from './heartbeats.ts';
 import { PAYLOADS } from './payloads.ts';
 import { RECOVERY } from './recovery.ts';
 import { REMOTE_STEPS } from './remote-steps.ts';
@@ -17,6 +18,7 @@ import { WAITING } from './waiting.ts';
 export const OF_CODE: readonly Behaviour[] = [
   ...STEPS,
   ...RETRIES,
+  ...HEARTBEATS,
   ...WAITING,
   ...CHILDREN,
   ...REMOTE_STEPS,

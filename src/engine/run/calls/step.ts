@@ -15,8 +15,9 @@ import { decideRetry, type Failure } from '../../../execution/failure.ts';
 import type { CallKey, Payload } from '../../../execution/names.ts';
 import type { Fence } from '../../../lease/fence.ts';
 import type { Instant } from '../../../support/clock.ts';
-import { Fault } from '../../../support/fault.ts';
-import { integerOption } from '../../../support/options.ts';
+import { Fault, InvalidInput } from '../../../support/fault.ts';
+import { integerOption, thrownText } from '../../../support/options.ts';
+import { toText } from '../../../support/value.ts';
 import type { StepContext } from '../../context.ts';
 import { failureOf, retryAfterOf } from '../../failures.ts';
 import { reportClaim } from '../../observer.ts';
@@ -35,6 +36,7 @@ export interface StepPlan<Output> {
   readonly fn: (step: StepContext) => Output | Promise<Output>;
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number | undefined;
+  readonly heartbeatTimeoutMs: number | undefined;
   /** Undoes the step (Y-1). */
   readonly compensation: Compensation | undefined;
 }
@@ -51,6 +53,8 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
   #harmless = 0;
   #mayHaveRun = false;
   #isDropped = false;
+  /** The attempt that runs now. Nothing of an earlier one counts any more (X-98). */
+  #current: Attempt<Output> | undefined;
 
   constructor(run: Run, plan: StepPlan<Output>, promised: PromiseWithResolvers<Output>) {
     super(run, plan, promised);
@@ -92,7 +96,16 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
   /** The run continues without this step and ignores the result of a running attempt. */
   drop(): void {
     this.#isDropped = true;
+    this.#current = undefined;
     this.stopWaiting?.();
+  }
+
+  get described(): StepPlan<Output> {
+    return this.plan;
+  }
+
+  isCurrent(attempt: Attempt<Output>): boolean {
+    return this.#current === attempt;
   }
 
   #attemptAt(dueAt: Instant | undefined): void {
@@ -101,13 +114,55 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     } else this.#attempt();
   }
 
-  #attempt(): void {
+  get #mayBegin(): boolean {
     const { isOver, isHeld, cancelled, isPastDeadline } = this.run;
-    if (isOver || isHeld || cancelled !== undefined || isPastDeadline) return;
+    return !(isOver || isHeld || cancelled !== undefined || isPastDeadline);
+  }
+
+  #attempt(): void {
+    if (!this.#mayBegin) return;
     this.waits = undefined;
     this.#isActive(true);
-    const attempt = new Attempt(this.run, this.plan, this.#failed + 1);
-    if (this.plan.timeoutMs !== undefined) this.stopWaiting = () => attempt.stopTimer();
+    const { details } = this.run.heartbeats.of(this.key) ?? {};
+    if (details === undefined) this.#begin(undefined);
+    else this.#resume(details);
+  }
+
+  /** The attempt gets the last details of an earlier one (X-98). */
+  #resume(details: Payload): void {
+    const { run } = this;
+    const place = run.expectedAt(heartbeatPosition(run, this.key));
+    const failed = (error: unknown): void => {
+      run.calls.delete(this.key);
+      this.reject(error instanceof Error ? error : new Error(thrownText(error)));
+      this.#isActive(false);
+    };
+    let decoded: unknown;
+    try {
+      decoded = run.payloads.decode(details, place);
+    } catch (error) {
+      failed(error);
+      return;
+    }
+    if (!(decoded instanceof Promise)) {
+      this.#begin({ value: decoded });
+      return;
+    }
+    decoded
+      .then((value: unknown) => {
+        if (this.#mayBegin && !this.#isDropped) this.#begin({ value });
+        else this.#isActive(false);
+      }, failed)
+      .catch((error: unknown) => run.troubled(error));
+  }
+
+  #begin(resumed: { readonly value: unknown } | undefined): void {
+    const attempt = new Attempt(this, this.run, { number: this.#failed + 1, resumed });
+    this.#current = attempt;
+    const { timeoutMs, heartbeatTimeoutMs } = this.plan;
+    if ((timeoutMs ?? heartbeatTimeoutMs) !== undefined) {
+      this.stopWaiting = () => attempt.stopTimers();
+    }
     const startedAt = this.run.config.clock.monotonicMs();
     let output: Output | Promise<Output>;
     let isLater: boolean;
@@ -160,6 +215,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
   }
 
   #encode(value: Output, startedAt: number): void {
+    this.#current = undefined;
     // Encoding replaces this value with one equal to that of a replay.
     const output = { value };
     let payload: Payload | Promise<Payload>;
@@ -199,6 +255,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     const time = `,"startedAt":${from},"tookMs":${tookMs}`;
     const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${soft}${saga}${time}}`;
     this.event = { kind: 'step-completed', name, body: text as Payload };
+    run.heartbeats.end(key);
     this.#output = output.value;
     this.#reportAttempt(startedAt);
     if (!isSoft) {
@@ -233,6 +290,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
 
   #failedWith(error: unknown, startedAt: number): void {
     const { run } = this;
+    this.#current = undefined;
     if (this.#isUnwanted()) return;
     const { key, name, retry } = this.plan;
     const rule = ruleFor(retry, error);
@@ -253,6 +311,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     );
     // A cancelled execution does not retry its steps.
     const isRetried = decision.kind === 'retry' && run.cancelled === undefined;
+    if (!isRetried) run.heartbeats.end(key);
     const body: CallBody = {
       key,
       failure,
@@ -309,7 +368,7 @@ function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
-// One attempt of a step: the context of the user's function, and its time limit.
+// One attempt of a step: the context of the user's function, its time limit, and its heartbeats.
 
 class StepTimedOut extends Error {
   override readonly name = 'TimeoutError';
@@ -320,22 +379,59 @@ class StepTimedOut extends Error {
   }
 }
 
+class StepSilent extends Error {
+  override readonly name = 'TimeoutError';
+  readonly code = 'step-silent';
+
+  constructor(step: string, silentMs: number) {
+    super(`Step "${step}" sent no heartbeat for ${silentMs} ms. It may still have its effect.`);
+  }
+}
+
+/** Details are a position, not a result: the row of the execution keeps them. */
+const DETAILS_BYTES_MAX = 16_384;
+
+function heartbeatPosition(run: Run, key: CallKey): string {
+  return `${run.ledger.era}/${key}/heartbeat`;
+}
+
+/** The value as JSON, to compare and to measure it. */
+function detailsText(step: string, details: unknown): string {
+  const what = `The heartbeat details of step "${step}"`;
+  const json = toText(what, details)?.json ?? '';
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= DETAILS_BYTES_MAX) return json;
+  throw new InvalidInput(
+    `${what} have ${bytes} bytes, and at most ${DETAILS_BYTES_MAX} can be stored. Nothing was written. Pass the position at which to continue, and store results elsewhere.`,
+  );
+}
+
 /** Creates its signal on first read. */
 export class Attempt<Output> implements StepContext {
   readonly attempt: number;
+  readonly #call: StepCall<Output>;
   readonly #run: Run;
-  readonly #plan: StepPlan<Output>;
+  readonly #resumed: { readonly value: unknown } | undefined;
+  #hasReadDetails = false;
+  #beatAt = 0;
+  #beats = 0;
   #stop: LazyAbort | undefined;
   #cancelTimer: (() => void) | undefined;
+  #cancelSilence: (() => void) | undefined;
 
-  constructor(run: Run, plan: StepPlan<Output>, attempt: number) {
+  constructor(
+    call: StepCall<Output>,
+    run: Run,
+    begun: { readonly number: number; readonly resumed: { readonly value: unknown } | undefined },
+  ) {
+    this.#call = call;
     this.#run = run;
-    this.#plan = plan;
-    this.attempt = attempt;
+    this.attempt = begun.number;
+    this.#resumed = begun.resumed;
   }
 
   get idempotencyKey(): string {
-    return this.#run.idempotencyKey(this.#plan.key);
+    return this.#run.idempotencyKey(this.#call.key);
   }
 
   get fence(): Fence {
@@ -363,34 +459,105 @@ export class Attempt<Output> implements StepContext {
     );
   }
 
+  get heartbeatDetails(): unknown {
+    this.#hasReadDetails = true;
+    return this.#resumed?.value;
+  }
+
+  heartbeat(details?: unknown): void {
+    this.#stop?.signal.throwIfAborted();
+    this.#run.stop.signal.throwIfAborted();
+    const { key, name } = this.#call.described;
+    if (!this.#call.isCurrent(this) || this.#run.isOver) {
+      throw new Fault(
+        'attempt-over',
+        `Attempt ${this.attempt} of step "${name}" has ended, so its heartbeat was refused. Nothing was written. Stop its work: await everything that the step begins.`,
+      );
+    }
+    if (details === undefined) {
+      this.#beat(this.#run.heartbeats.of(key)?.details, false);
+      return;
+    }
+    const hasAdvanced = this.#hasAdvanced(detailsText(name, details));
+    const position = heartbeatPosition(this.#run, key);
+    const place = { ...this.#run.placeOf(position), isInline: true };
+    const payload = this.#run.payloads.encode('Heartbeat details', details, place);
+    if (!(payload instanceof Promise)) {
+      this.#beat(payload, hasAdvanced);
+      return;
+    }
+    // The step works, however long its codec takes.
+    this.#beatAt = this.#run.config.clock.monotonicMs();
+    const nth = this.#beats + 1;
+    this.#beats = nth;
+    payload.then((encoded) => {
+      if (nth === this.#beats && this.#call.isCurrent(this)) this.#beat(encoded, hasAdvanced);
+    }, ignored);
+  }
+
+  /** Code that did not read the details began again, so other details prove nothing (X-99). */
+  #hasAdvanced(text: string): boolean {
+    if (this.#resumed === undefined) return true;
+    return this.#hasReadDetails && text !== detailsText('', this.#resumed.value);
+  }
+
+  #beat(details: Payload | undefined, hasAdvanced: boolean): void {
+    const run = this.#run;
+    const tick = run.config.clock.monotonicMs();
+    this.#beatAt = tick;
+    const { key } = this.#call;
+    const beat = { key, attempt: this.attempt, at: run.storeNow(tick) };
+    run.heartbeats.note(details === undefined ? beat : { ...beat, details }, hasAdvanced);
+  }
+
   /** Runs the function; the run refuses calls of `ctx` inside it. */
   start(): Output | Promise<Output> {
     return runInside(this.#run, runAttempt<Output>, this);
   }
 
   run(): Output | Promise<Output> {
-    const { timeoutMs, fn } = this.#plan;
-    return timeoutMs === undefined ? fn(this) : this.#runWithin(timeoutMs);
+    const { timeoutMs, heartbeatTimeoutMs, fn } = this.#call.described;
+    if ((timeoutMs ?? heartbeatTimeoutMs) === undefined) return fn(this);
+    return this.#runWithin(this.#call.described);
   }
 
-  async #runWithin(timeoutMs: number): Promise<Output> {
+  async #runWithin(plan: StepPlan<Output>): Promise<Output> {
+    const { name, timeoutMs, heartbeatTimeoutMs, fn } = plan;
     const { promise, reject } = Promise.withResolvers<never>();
-    this.#cancelTimer = after(this.#run, timeoutMs, () => {
-      const timedOut = new StepTimedOut(this.#plan.name, timeoutMs);
-      reject(timedOut);
+    const giveUp = (reason: Error): void => {
+      reject(reason);
       this.#stop ??= new LazyAbort();
-      this.#stop.abort(timedOut);
-    });
+      this.#stop.abort(reason);
+    };
+    if (timeoutMs !== undefined) {
+      this.#cancelTimer = after(this.#run, timeoutMs, () =>
+        giveUp(new StepTimedOut(name, timeoutMs)),
+      );
+    }
+    if (heartbeatTimeoutMs !== undefined) {
+      this.#beatAt = this.#run.config.clock.monotonicMs();
+      this.#watch(heartbeatTimeoutMs, () => giveUp(new StepSilent(name, heartbeatTimeoutMs)));
+    }
     try {
-      return await Promise.race([this.#plan.fn(this), promise]);
+      return await Promise.race([fn(this), promise]);
     } finally {
-      this.stopTimer();
+      this.stopTimers();
     }
   }
 
+  /** One timer for many heartbeats: it looks for the last one when it fires. */
+  #watch(silentMs: number, silent: () => void, leftMs: number = silentMs): void {
+    this.#cancelSilence = after(this.#run, leftMs, () => {
+      const left = this.#beatAt + silentMs - this.#run.config.clock.monotonicMs();
+      if (left > 0) this.#watch(silentMs, silent, left);
+      else silent();
+    });
+  }
+
   /** Also called when the run no longer wants the result. */
-  stopTimer(): void {
+  stopTimers(): void {
     this.#cancelTimer?.();
+    this.#cancelSilence?.();
   }
 }
 

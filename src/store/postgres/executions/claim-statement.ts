@@ -415,7 +415,7 @@ const claimOf = (scope: Scope): string => `
        and e.fence is not distinct from t.fence -- guard: fence
     returning e.id, e.project, e.pipeline, e.lane, e.has_place, e.fence, e.claimed_at, e.fruitless, e.seq, e.news,
               e.submitted_at, e.deadline_at, e.input, e.about, e.key, e.intent, e.parent_id, e.parent_call,
-              e.saga, e.redrive_of, e.progress, t.was
+              e.saga, e.redrive_of, e.progress, e.heartbeats, t.was
   ),
   told as (
     insert into hf.history (execution_id, seq, at, fence, kind, body)

@@ -80,8 +80,16 @@ export function same<Value>(values: readonly Value[]): readonly [Value] | readon
 
 /** True if the write contains only events, at least one. A flush can write only these. */
 export function isPlain(request: OwnerWrite): boolean {
+  return request.events.length > 0 && request.heartbeats === undefined && bringsNothing(request);
+}
+
+/** True if the write contains heartbeats of steps, and nothing else. */
+export function isHeartbeat(request: OwnerWrite): boolean {
+  return request.events.length === 0 && request.heartbeats !== undefined && bringsNothing(request);
+}
+
+function bringsNothing(request: OwnerWrite): boolean {
   return (
-    request.events.length > 0 &&
     request.progress === undefined &&
     (request.children === undefined || request.children.length === 0) &&
     (request.awaits === undefined || request.awaits.length === 0) &&

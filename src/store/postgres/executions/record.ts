@@ -1,8 +1,11 @@
 import { decideRecord } from '../../../execution/decide/owner.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { OwnerWrite, Recorded } from '../../contract/execution-store.ts';
+import { heartbeatsText } from '../../execution-rows.ts';
 import { Committer } from '../committer.ts';
-import { eventChars, isPlain, lastEventColumns, ownersOf } from './items.ts';
+import { statement } from '../database.ts';
+import { longTexts } from './arrays.ts';
+import { eventChars, isHeartbeat, isPlain, lastEventColumns, ownersOf } from './items.ts';
 import {
   APPEND_DONE,
   aliveOf,
@@ -41,6 +44,22 @@ const RECORD = bothWays(
     from done d`,
 );
 
+// A write that contains only heartbeats: it has no event, so no seq (X-97).
+const KEEP = statement(`
+  with ${NOW},
+  ${aliveOf('$1::uuid[]')},
+  done as (
+    update hf.execution e
+       set heartbeats = u.heartbeats
+      from unnest($2::integer[], $3::uuid[], $4::bigint[], $5::text[])
+           with ordinality as u(session, id, fence, heartbeats, nth)
+     where ${ownedBy('$1::uuid[]')}
+    returning u.nth, e.news
+  )
+  select (select now.at from now) as at, ${resultsOf('d', '$6::integer')},
+         string_agg(case when d.news > 0 then d.nth || ':' || d.news end, ',') as news
+    from done d`);
+
 interface RecordedRow extends ResultRow {
   readonly at: number;
   /** Positions and message counts of the executions that have messages. */
@@ -51,18 +70,53 @@ export function recorder(parts: Parts): {
   record(request: OwnerWrite): Promise<Recorded>;
   close(): Promise<void>;
 } {
-  const committer = new Committer<OwnerWrite, Recorded>(
+  const shared = {
+    keysOf: ({ id }: OwnerWrite) => id,
+    settle: (request: OwnerWrite) => settle(parts, request),
+  };
+  const records = new Committer<OwnerWrite, Recorded>(
     {
+      ...shared,
       lanes: 2,
-      keysOf: ({ id }) => id,
       fits: isPlain,
       charsOf: eventChars,
       flush: (requests) => flush(parts, requests),
-      settle: (request) => settle(parts, request),
     },
     parts.environment,
   );
-  return { record: (request) => committer.push(request), close: () => committer.close() };
+  const heartbeats = new Committer<OwnerWrite, Recorded>(
+    {
+      ...shared,
+      lanes: 1,
+      fits: isHeartbeat,
+      charsOf: (request) => heartbeatsIn(request)?.length ?? 0,
+      flush: (requests) => flushHeartbeats(parts, requests),
+    },
+    parts.environment,
+  );
+  return {
+    record: (request) => (isHeartbeat(request) ? heartbeats : records).push(request),
+    async close() {
+      await Promise.all([records.close(), heartbeats.close()]);
+    },
+  };
+}
+
+function heartbeatsIn({ heartbeats }: OwnerWrite): string | null {
+  return heartbeats === undefined ? null : heartbeatsText(heartbeats);
+}
+
+async function flushHeartbeats(
+  parts: Parts,
+  requests: readonly OwnerWrite[],
+): Promise<readonly (Recorded | undefined)[]> {
+  const { sessions, sessionOf, ids, fences } = ownersOf(requests);
+  const texts = longTexts(requests.map(heartbeatsIn));
+  const values = [sessions, sessionOf, ids, fences, texts, requests.length];
+  const [row] = await parts.boundaries.around(() =>
+    parts.database.rows<RecordedRow & object>(KEEP, values),
+  );
+  return recordedFrom(row, requests.length);
 }
 
 async function flush(
@@ -76,18 +130,19 @@ async function flush(
   const [row] = await parts.boundaries.around(() =>
     parts.database.rows<RecordedRow & object>(RECORD(isKnown), values),
   );
+  const answers = recordedFrom(row, requests.length);
+  for (const [nth, request] of requests.entries()) {
+    if (answers[nth] !== undefined) parts.ledger.noteRecord(request);
+  }
+  return answers;
+}
+
+function recordedFrom(row: RecordedRow | undefined, count: number): (Recorded | undefined)[] {
   const at = row?.at as Instant;
-  const answers = resultsFrom<Recorded>(row, requests.length, {
-    kind: 'recorded',
-    inboxCount: 0,
-    at,
-  });
+  const answers = resultsFrom<Recorded>(row, count, { kind: 'recorded', inboxCount: 0, at });
   for (const each of row?.news?.split(',') ?? []) {
     const [nth, inboxCount] = each.split(':');
     answers[Number(nth) - 1] = { kind: 'recorded', inboxCount: Number(inboxCount), at };
-  }
-  for (const [nth, request] of requests.entries()) {
-    if (answers[nth] !== undefined) parts.ledger.noteRecord(request);
   }
   return answers;
 }

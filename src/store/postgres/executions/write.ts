@@ -11,7 +11,7 @@ import type { Attachment, OwnerWrite } from '../../contract/execution-store.ts';
 import { type HistoryRow, toExecution, toHistoryEvent } from '../../execution-rows.ts';
 import { type SessionRow, toChain } from '../../lease-rows.ts';
 import { openAwaits } from '../../sql/awaits.ts';
-import { saveExecution } from '../../sql/changes.ts';
+import { keepHeartbeats, saveExecution } from '../../sql/changes.ts';
 import { EXECUTION_COLUMNS, type LockedRow } from '../../sql/executions.ts';
 import { POSTGRES } from '../../sql/leases/views.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
@@ -146,10 +146,11 @@ export async function carryOut(
     readonly now: Instant;
   },
 ): Promise<ExecutionRecord> {
-  const { children, attachments, awaits = [] } = request;
+  const { id, heartbeats, children, attachments, awaits = [] } = request;
+  if (heartbeats !== undefined) await play(queries, keepHeartbeats(id, heartbeats));
   if (children !== undefined) await insertChildren(queries, children);
   if (attachments !== undefined) {
-    await saveAttachments(queries, { id: request.id, attachments, at: now });
+    await saveAttachments(queries, { id, attachments, at: now });
   }
   // An ended execution must not have open awaits.
   if (awaits.length === 0 || isTerminal(execution.status)) return execution;

@@ -21,6 +21,7 @@ const NAMES = [
     'row_id',
     'saga',
     'redrive_of',
+    'heartbeats',
   ],
 ];
 
@@ -66,6 +67,7 @@ export type ExecutionValues = readonly [
   rowId: number,
   saga: number,
   redriveOf: Nullable<string>,
+  heartbeats: Nullable<string>,
   input: string,
 ];
 
@@ -124,7 +126,8 @@ export function rowOf(values: ExecutionValues): ChangingRow {
     row_id: values[29],
     saga: values[30],
     redrive_of: values[31],
-    input: values[32],
+    heartbeats: values[32],
+    input: values[33],
   };
 }
 

@@ -12,6 +12,7 @@ import { assert } from '../../../support/assert.ts';
 import type { Attachment, OwnerWrite, Recorded } from '../../contract/execution-store.ts';
 import { type HistoryRow, toHistoryEvent } from '../../execution-rows.ts';
 import { openAwaits } from '../../sql/awaits.ts';
+import { keepHeartbeats } from '../../sql/changes.ts';
 import { type KnownTail, positional } from '../connection.ts';
 import { play } from '../gateway.ts';
 import { loadChain, loadMeta } from '../load-view.ts';
@@ -194,8 +195,9 @@ export function appendFrom(
  * got.
  */
 export function carry(tx: Transaction, rowId: number, request: OwnerWrite): number {
-  const { id, progress, attachments, children, awaits } = request;
+  const { id, progress, heartbeats, attachments, children, awaits } = request;
   if (progress !== undefined) tx.statement(KEEP_PROGRESS).run(rowId, progress);
+  if (heartbeats !== undefined) play(tx, keepHeartbeats(id, heartbeats));
   if (attachments !== undefined) for (const each of attachments) attach(tx, id, each);
   if (children !== undefined && children.length > 0) insertChildren(tx, children);
   return awaits === undefined ? 0 : open(tx, id, awaits);

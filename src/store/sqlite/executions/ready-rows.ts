@@ -21,7 +21,7 @@ const READY = positional(
   `
   select row_id, id, ready_at, news, seq, claimed_seq, submitted_at,
          previous + 4 * saga + 16 * gated + 32 * has_place
-           + 64 * (coalesce(deadline_at, parent_id, redrive_of, key, intent, place_key, rate_key, about, progress) is not null),
+           + 64 * (coalesce(deadline_at, parent_id, redrive_of, key, intent, place_key, rate_key, about, progress, heartbeats) is not null),
          (select input.input from input where input.row_id = execution.row_id)
     from execution indexed by execution_ready
    where pipeline = :pipeline
@@ -92,6 +92,7 @@ function plainRow({ pipeline, lane, project }: Spot, values: Values): ChangingRo
     rate_key: null,
     about: null,
     progress: null,
+    heartbeats: null,
     row_id: values[0],
     saga: (bits >> 2) & 3,
     redrive_of: null,

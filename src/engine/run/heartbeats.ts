@@ -1,0 +1,62 @@
+// The last heartbeats of the steps of a run that have not ended (X-97). The journal takes them with
+// its next write, so they cost at most one write a second. The end of a step removes its heartbeat
+// in the write that records the end.
+
+import type { StepHeartbeat } from '../../execution/execution.ts';
+import type { CallKey, Payload } from '../../execution/names.ts';
+import { ignored } from './guarded.ts';
+import type { Run } from './run.ts';
+
+/** The row keeps those of so many steps: the ones that sent one last. */
+const STEPS_MAX = 100;
+
+export class RunHeartbeats {
+  /** True if the store does not have the current ones. */
+  isChanged = false;
+  readonly #run: Run;
+  #steps: Map<CallKey, StepHeartbeat> | undefined;
+  #hasAdvanced = false;
+
+  constructor(run: Run) {
+    this.#run = run;
+    const { heartbeats } = run.claimed.execution;
+    if (heartbeats !== undefined) this.#steps = new Map(heartbeats.map((each) => [each.key, each]));
+  }
+
+  of(key: CallKey): StepHeartbeat | undefined {
+    return this.#steps?.get(key);
+  }
+
+  /** `hasAdvanced`: the step has got further than the details that its attempt began with. */
+  note(heartbeat: StepHeartbeat, hasAdvanced: boolean): void {
+    const steps = this.#steps ?? new Map<CallKey, StepHeartbeat>();
+    this.#steps = steps;
+    steps.delete(heartbeat.key);
+    const [oldest] = steps.keys();
+    if (steps.size >= STEPS_MAX && oldest !== undefined) steps.delete(oldest);
+    steps.set(heartbeat.key, heartbeat);
+    this.isChanged = true;
+    if (hasAdvanced && !this.#hasAdvanced) this.#advance(heartbeat);
+    this.#run.journal.reportHeartbeats();
+  }
+
+  /** Call this in the turn in which the journal gets the end of the step. */
+  end(key: CallKey): void {
+    if (this.#steps?.delete(key) === true) this.isChanged = true;
+  }
+
+  /** For the next write. Undefined if the store has the current ones. */
+  take(): readonly StepHeartbeat[] | undefined {
+    if (!this.isChanged) return undefined;
+    this.isChanged = false;
+    return [...(this.#steps?.values() ?? [])];
+  }
+
+  /** An event shows that this claim got further (X-99). Replays skip it, like a line of a step. */
+  #advance({ key, attempt }: StepHeartbeat): void {
+    this.#hasAdvanced = true;
+    const body = JSON.stringify({ log: `${key} advanced in attempt ${attempt}`, inside: true });
+    const event = { kind: 'progressed', body: body as Payload } as const;
+    this.#run.journal.append({ event, stored: ignored });
+  }
+}
