@@ -5,6 +5,7 @@ from .client import Client
 from .context import Child, Context
 from .errors import (
     AccessDenied,
+    AttemptOver,
     ChildFailed,
     ExecutionFailed,
     HoldfastError,
@@ -20,6 +21,7 @@ from .worker import Worker
 __all__ = [
     "AccessDenied",
     "Answer",
+    "AttemptOver",
     "Child",
     "ChildFailed",
     "Client",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Mapping, Optional, Sequence
 
-from .errors import ClaimLost, Drift, StepFailed, failure_of
+from .errors import AttemptOver, ClaimLost, Drift, StepError, StepFailed, failure_of
 from .functions import invoke
 from .history import Opening, Settlement
 from .ids import new_execution_id, question_id
@@ -15,6 +16,60 @@ from .pipeline import Retry
 
 if TYPE_CHECKING:
     from .run import Run
+
+
+#: The details of a heartbeat are a position, not a result.
+DETAILS_BYTES_MAX = 16_384
+
+
+class Attempt:
+    """One attempt of a step, with its heartbeats. Steps on threads use it from there."""
+
+    def __init__(self, call: StepCall, number: int, details: Any, resumes: bool) -> None:
+        self.number = number
+        self.beat_at = time.monotonic()
+        self._call = call
+        self._details = details
+        self._resumes = resumes
+        self._has_read = False
+        self._loop = asyncio.get_running_loop()
+
+    def read_details(self) -> Any:
+        self._has_read = True
+        return self._details
+
+    def beat(self, details: Any) -> None:
+        if self._call.current is not self:
+            message = f"Attempt {self.number} of {self._call.key} has ended. Nothing was written."
+            raise AttemptOver(message)
+        text = None if details is None else json.dumps({"v": details}, allow_nan=False)
+        if text is not None and len(text.encode()) > DETAILS_BYTES_MAX:
+            message = f"Heartbeat details must fit {DETAILS_BYTES_MAX} bytes. Pass a position."
+            raise ValueError(message)
+        self.beat_at = time.monotonic()
+        # Code that did not read the details began again, so other details prove nothing.
+        is_other = text is not None and text != json.dumps({"v": self._details})
+        advanced = text is not None and (not self._resumes or (self._has_read and is_other))
+        self._loop.call_soon_threadsafe(self._note, text, advanced)
+
+    def _note(self, text: Optional[str], advanced: bool) -> None:
+        if self._call.current is self:
+            self._call.run.beat(self._call.key, self.number, text, advanced)
+
+    async def within(self, work: Coroutine[Any, Any, Any], limit: Optional[float]) -> Any:
+        """Waits for the work, and gives it up after a silence."""
+        task = asyncio.ensure_future(work)
+        try:
+            while True:
+                left = None if limit is None else self.beat_at + limit - time.monotonic()
+                if left is not None and left <= 0:
+                    message = f"No heartbeat for {limit} s. It may still have its effect."
+                    raise StepError(message, category="unknown", code="step-silent")
+                done, _ = await asyncio.wait({task}, timeout=left)
+                if done:
+                    return task.result()
+        finally:
+            task.cancel()
 
 
 @dataclass(frozen=True)
@@ -27,6 +82,21 @@ class StepContext:
     idempotency_key: str
     #: The fence of the claim. A later owner has a higher one.
     fence: int
+    _attempt: Optional[Attempt] = field(default=None, repr=False, compare=False)
+
+    @property
+    def heartbeat_details(self) -> Any:
+        """The last details that an earlier attempt gave, on any worker. `None` without any."""
+        return None if self._attempt is None else self._attempt.read_details()
+
+    def heartbeat(self, details: Any = None) -> None:
+        """Reports that the step works, and how far it is. Without details, the last ones stay.
+
+        `details` must be JSON of at most 16,384 bytes. Raises `AttemptOver` once the attempt has
+        ended. The worker sends heartbeats at most once a second.
+        """
+        if self._attempt is not None:
+            self._attempt.beat(details)
 
 
 @dataclass
@@ -108,8 +178,12 @@ class StepCall(Call):
         function: Callable[[StepContext], Any],
         retry: Retry,
         timeout: Optional[float],
+        heartbeat_timeout: Optional[float],
     ) -> None:
         super().__init__(run, key, name)
+        #: The attempt that runs now. Nothing of an earlier one counts any more.
+        self.current: Optional[Attempt] = None
+        self._heartbeat_timeout = heartbeat_timeout
         self._function = function
         self._retry = retry
         self._timeout = timeout
@@ -138,19 +212,28 @@ class StepCall(Call):
 
     async def _attempt(self) -> None:
         await self.run.session.authority()
+        stored = self.run.heartbeats.get(self.key, {}).get("details")
+        details = None if stored is None else await self.run.decode(json.loads(stored))
+        attempt = Attempt(self, self._failed + 1, details, resumes=stored is not None)
         about = StepContext(
-            attempt=self._failed + 1,
+            attempt=attempt.number,
             idempotency_key=f"{self.run.execution['lineage']}/0/{self.key}",
             fence=self.run.fence,
+            _attempt=attempt,
         )
+        self.current = attempt
         try:
-            output = await asyncio.wait_for(invoke(self._function, about), self._timeout)
+            work = attempt.within(invoke(self._function, about), self._heartbeat_timeout)
+            output = await asyncio.wait_for(work, self._timeout)
+            self.current = None
             out = await self.run.encode(output)
         except ClaimLost:
             raise
         except Exception as error:
+            self.current = None
             self._note_failure(error)
             return
+        self.run.end_heartbeat(self.key)
         body = {"key": self.key, "out": out, "attempt": self._failed + self._denied + 1}
         self.run.record(Entry("step-completed", self.name, body))
 
@@ -172,6 +255,7 @@ class StepCall(Call):
         }
         delay = self._retry.delay_after(self._failed, self._denied, error)
         if delay is None or self.run.is_cancelled:
+            self.run.end_heartbeat(self.key)
             self.run.record(Entry("step-failed", self.name, body))
             return
         body["retryInMs"] = round(delay * 1000)

@@ -14,6 +14,11 @@ from .session import Session
 
 log = logging.getLogger("holdfast")
 
+#: Heartbeats wait this long for another write.
+BEAT_MS = 1000
+#: The coordinator keeps the heartbeats of so many steps of an execution.
+STEPS_MAX = 100
+
 
 class Claim:
     """Numbers the events of one owner, and sends its writes."""
@@ -30,6 +35,13 @@ class Claim:
         self.has_awaited = False
         #: Events that wait for the next write, if possible for the one that parks.
         self._appended: list[Entry] = []
+        #: The last heartbeats of steps that have not ended, by call.
+        self.heartbeats: dict[str, Mapping[str, Any]] = {
+            each["key"]: each for each in self.execution.get("heartbeats", ())
+        }
+        #: The store time at which they must be written, if the store does not have them.
+        self._beats_due: Optional[float] = None
+        self._has_advanced = False
         self._is_over = False
         self._seq: int = self.execution["seq"] + 1
         self._clock = (float(claim["claimedAt"]), time.monotonic())
@@ -54,6 +66,9 @@ class Claim:
         self, verb: str, events: list[dict[str, Any]], more: Mapping[str, Any]
     ) -> Optional[float]:
         """Returns the time of the write, or None if it was refused because of unread messages."""
+        due, self._beats_due = self._beats_due, None
+        if due is not None and self.work.accepts_heartbeats:
+            more = {**more, "heartbeats": list(self.heartbeats.values())[-STEPS_MAX:]}
         write = {
             "verb": verb,
             "id": self.execution["id"],
@@ -68,12 +83,26 @@ class Claim:
             if result.get("why") != "unread-messages":
                 raise ClaimLost(f"A write was refused as {result.get('why')}.")
             self.inbox_count += 1
+            self._beats_due = due
             return None
         self._seq += len(events)
         self.inbox_count = max(self.inbox_count, int(result.get("inboxCount") or 0))
         if "at" in result:
             self._clock = (float(result["at"]), time.monotonic())
         return self.store_now()
+
+    def note_heartbeat(self, key: str, attempt: int, details: Optional[str]) -> None:
+        last = self.heartbeats.pop(key, {}).get("details")
+        text = last if details is None else details
+        beat = {"key": key, "attempt": attempt, "at": int(self.store_now())}
+        self.heartbeats[key] = beat if text is None else {**beat, "details": text}
+        if self._beats_due is None and self.work.accepts_heartbeats:
+            self._beats_due = self.store_now() + BEAT_MS
+
+    def end_heartbeat(self, key: str) -> None:
+        """Call this just before the end of the step is recorded."""
+        if self.heartbeats.pop(key, None) is not None:
+            self._beats_due = self.store_now()
 
     async def _leave(
         self, verb: str, kind: str, body: Mapping[str, Any], more: Mapping[str, Any]

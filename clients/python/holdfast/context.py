@@ -64,15 +64,18 @@ class Context:
         *,
         retry: Optional[Retry] = None,
         timeout: Optional[float] = None,
+        heartbeat_timeout: Optional[float] = None,
     ) -> asyncio.Future[T]:
         """Runs a function and records its result, which must be JSON.
 
         The function gets a `StepContext`. It may be async; other functions run on a thread. Raises
-        `StepFailed` when the attempts are used up. `timeout` limits one attempt.
+        `StepFailed` when the attempts are used up. `timeout` limits one attempt, and
+        `heartbeat_timeout` the time between two calls of `heartbeat` in it.
         """
         policy = retry or self._run.pipeline.retry
         key = self._key("step", name)
-        return self._run.enter(StepCall(self._run, key, name, function, policy, timeout))
+        call = StepCall(self._run, key, name, function, policy, timeout, heartbeat_timeout)
+        return self._run.enter(call)
 
     def sleep(self, seconds: float, name: str = "sleep") -> asyncio.Future[None]:
         """Waits, without a worker if the time is long."""

@@ -106,6 +106,12 @@ class ExecutionFailed(HoldfastError):
         self.failure = dict(failure) if failure is not None else None
 
 
+class AttemptOver(HoldfastError):
+    """A heartbeat of an attempt that has ended. Nothing was written; stop its work."""
+
+    code = "attempt-over"
+
+
 class Drift(HoldfastError):
     """The code makes other calls than the history has. The worker blocks the execution."""
 

@@ -24,6 +24,8 @@ class Work:
 
     def __init__(self, http: Http) -> None:
         self.http = http
+        #: The coordinator takes heartbeats of steps.
+        self.accepts_heartbeats = False
 
     async def ask(
         self,

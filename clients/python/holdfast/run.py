@@ -101,6 +101,15 @@ class Run(Claim):
         self._appended.append(entry)
         self._wake()
 
+    def beat(self, key: str, attempt: int, details: Optional[str], advanced: bool) -> None:
+        """A step reports that it works. The first that advances makes the claim one with progress."""
+        self.note_heartbeat(key, attempt, details)
+        if advanced and not self._has_advanced:
+            self._has_advanced = True
+            body = {"log": f"{key} advanced in attempt {attempt}", "inside": True}
+            self._appended.append(Entry("progressed", None, body, settles=False))
+        self._wake()
+
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs something that keeps the execution in this process."""
         task = asyncio.ensure_future(work)
@@ -188,7 +197,7 @@ class Run(Claim):
         if self.is_past_deadline:
             await self._fail_at_deadline()
             return True
-        if self._outbox:
+        if self._outbox or (self._beats_due is not None and self._beats_due <= self.store_now()):
             await self._flush()
         elif self._is_noticed or self.inbox_count > self.inbox.seen:
             await self._read_inbox()
@@ -253,14 +262,15 @@ class Run(Claim):
     async def _wait(self, code: asyncio.Task[Any]) -> bool:
         """Parks, or waits in this process for the next thing."""
         calls = list(self.calls.values())
-        times = [call.due for call in calls if call.due is not None]
+        dues = [*(call.due for call in calls), self._beats_due]
+        times = [due for due in dues if due is not None]
         deadline = self.execution.get("deadlineAt")
         nearest = min([*times, *([deadline] if deadline is not None else [])], default=None)
         in_ms = None if nearest is None else max(0.0, nearest - self.store_now())
         is_resting = bool(calls) and not self._tasks and all(call.is_waiting for call in calls)
         if is_resting and not code.done() and (in_ms is None or in_ms > PARK_AFTER_MS):
             return await self._park(calls, in_ms)
-        if self._appended:
+        if self._appended and self._beats_due is None:
             await self._flush()
         else:
             await self._change(None if in_ms is None else in_ms / 1000)

@@ -100,6 +100,7 @@ class Worker:
                 continue
             if reply.get("version", VERSION) != VERSION:
                 raise Refused(200, "version-unknown", "The coordinator speaks another version.")
+            self._work.accepts_heartbeats = reply.get("heartbeats") is True
             return
 
     async def _work_in_session(self) -> None:

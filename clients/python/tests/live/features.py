@@ -1,10 +1,12 @@
 """Plays a client and a worker against the coordinator at HOLDFAST_URL. The project's tests run it."""
 
 import asyncio
+import threading
 import unittest
 from datetime import datetime, timedelta, timezone
 
 from holdfast import (
+    AttemptOver,
     ChildFailed,
     Client,
     Context,
@@ -17,6 +19,8 @@ from holdfast import (
 )
 
 ATTEMPTS = []
+SEEN = []
+SHOWN = []
 
 
 @remote_step("vowels")
@@ -83,6 +87,44 @@ async def slow_once(ctx: Context, _):
     return await ctx.step("hang", hang, timeout=0.2)
 
 
+@pipeline("silent-once")
+async def silent_once(ctx: Context, on_thread):
+    over = threading.Event()
+
+    def copy(step):
+        SEEN.append([step.attempt, step.heartbeat_details])
+        if step.attempt == 2:
+            over.set()
+            return step.heartbeat_details
+        step.heartbeat({"row": 7})
+        over.wait(30)
+        try:
+            step.heartbeat({"row": 8})
+        except AttemptOver:
+            SEEN.append("refused")
+
+    async def copy_in_loop(step):
+        if step.attempt == 2:
+            return step.heartbeat_details
+        step.heartbeat({"row": 7})
+        await asyncio.sleep(30)
+
+    function = copy if on_thread else copy_in_loop
+    return await ctx.step("copy", function, heartbeat_timeout=0.2)
+
+
+@pipeline("shows-its-row")
+async def shows_its_row(ctx: Context, _):
+    async def copy(step):
+        step.heartbeat({"row": 41})
+        step.heartbeat({"row": 42})
+        while not SHOWN:
+            step.heartbeat()
+            await asyncio.sleep(0.05)
+
+    return await ctx.step("copy", copy, heartbeat_timeout=5)
+
+
 @pipeline("has-a-bug")
 async def has_a_bug(ctx: Context, _):
     return undefined_name  # noqa: F821
@@ -91,7 +133,7 @@ async def has_a_bug(ctx: Context, _):
 class Features(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self):
         pipelines = [vowels, calls_remote, square, fans_out, waits, races, asks]
-        pipelines += [loops, slow_once, has_a_bug]
+        pipelines += [loops, slow_once, silent_once, shows_its_row, has_a_bug]
         self.client = Client()
         self.worker = Worker(pipelines, ttl=3.0, grace=0.2)
         self.working = asyncio.ensure_future(self.worker.run())
@@ -137,6 +179,25 @@ class Features(unittest.IsolatedAsyncioTestCase):
     async def test_an_attempt_that_takes_too_long_is_tried_again(self):
         self.assertEqual(await self.run_one(slow_once), 2)
         self.assertEqual(ATTEMPTS, [1, 2])
+
+    async def test_a_silent_attempt_is_given_up_and_the_next_gets_its_details(self):
+        self.assertEqual(await self.run_one(silent_once, False), {"row": 7})
+        self.assertEqual(await self.run_one(silent_once, True), {"row": 7})
+        while "refused" not in SEEN:
+            await asyncio.sleep(0.01)
+        self.assertEqual(SEEN, [[1, None], [2, {"row": 7}], "refused"])
+
+    async def test_the_row_shows_the_last_heartbeat_until_the_step_ends(self):
+        id = await self.client.submit(shows_its_row)
+        while not (beats := (await self.client.get(id)).get("heartbeats")):
+            await asyncio.sleep(0.05)
+        self.assertEqual([beats[0]["key"], beats[0]["details"]], ["step:copy#1", {"row": 42}])
+        SHOWN.append(True)
+        await self.client.result(id)
+        self.assertNotIn("heartbeats", await self.client.get(id))
+        kinds = [event["kind"] for event in await self.client.history(id)]
+        expected = ["submitted", "claimed", "progressed", "step-completed", "completed"]
+        self.assertEqual(kinds, expected)
 
     async def test_a_bug_outside_a_step_blocks_and_a_cancel_ends_it(self):
         id = await self.client.submit(has_a_bug)
