@@ -442,8 +442,8 @@ export interface Context {
   continueAsNew(input: unknown): never;
 
   /**
-   * Returns the time of the latest recorded event: the same in every replay. Use it in place of
-   * `Date.now()`.
+   * Returns the time of the latest result that the code got: the same in every replay. Use it in
+   * place of `Date.now()`.
    */
   now(): Date;
   /**

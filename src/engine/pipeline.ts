@@ -5,6 +5,7 @@ import { type AnyQuestion, checkQuestions } from '../features/awaits/question-ap
 import { InvalidInput } from '../support/fault.ts';
 import {
   integerOption,
+  optionalBooleans,
   optionalFunctions,
   readList,
   readOptions,
@@ -18,15 +19,20 @@ import { requireSchema, type Schema } from './values/schema.ts';
 /**
  * When results of steps become durable.
  *
- * - `step`: each result before the next step starts. After a crash only steps that were running run
- *   again.
+ * - `step`: each result before the next call of `ctx` begins. After a crash only steps that were
+ *   running run again, and one whose result was not written yet. Your code gets the result of a step
+ *   that runs alone while it is being written. With `runAhead: false` it gets every result after.
  * - `steps`: after every `steps` steps (1 to 1,000,000). After a crash, up to that many run again.
  * - `time`: after every `ms` milliseconds (1 to one day). After a crash, the steps of that time run
  *   again.
  * - `manual`: only with `ctx.checkpoint` and waits. After a crash, all steps since then run again.
  */
 export type CheckpointPolicy =
-  | { readonly every: 'step' }
+  | {
+      readonly every: 'step';
+      /** False: the code gets every result after it is durable. Default true. */
+      readonly runAhead?: boolean;
+    }
   | { readonly every: 'steps'; readonly steps: number }
   | { readonly every: 'time'; readonly ms: number }
   | { readonly every: 'manual' };
@@ -181,9 +187,11 @@ function checkRemoteSteps(steps: unknown): void {
 
 function checkedPolicy(given: CheckpointPolicy): CheckpointPolicy {
   if (given === EVERY_STEP) return EVERY_STEP;
-  const policy = readOptions('checkpoint', given, ['every', 'steps', 'ms']);
+  const policy = readOptions('checkpoint', given, ['every', 'steps', 'ms', 'runAhead']);
   switch (policy.every) {
     case 'step':
+      optionalBooleans('checkpoint', { runAhead: policy.runAhead });
+      break;
     case 'manual':
       break;
     case 'steps':

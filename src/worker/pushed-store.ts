@@ -96,7 +96,9 @@ function kept(
       return { kind: 'recorded', inboxCount, at: now() };
     },
     async finish(request: Finish) {
-      keep('finish', request);
+      // A refusal would come after this call, and the coordinator performs its writes together.
+      const { inboxSeen: _, ...unguarded } = request;
+      keep('finish', request.successor === undefined ? unguarded : request);
       return { kind: 'finished', at: now() };
     },
     async park(request: Park) {

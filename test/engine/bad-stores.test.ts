@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { HoldfastOptions } from '../../src/engine/config.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
-import type { ExecutionStore } from '../../src/store/contract/execution-store.ts';
+import type { ExecutionStore, OwnerWrite } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { Fault, StoreCorrupt, StoreUnavailable } from '../../src/support/fault.ts';
 import { pause } from './stage.ts';
@@ -39,17 +39,35 @@ const soon = () => ({ signal: AbortSignal.timeout(10_000) });
 test('a step result that the store can never take fails the execution, with the reason', async () => {
   await on(
     (executions) => ({
-      record: async (request) => {
-        if (request.events.some(({ name }) => name === 'odd')) {
-          throw new Fault('store-rejected', 'This cannot be stored.');
-        }
-        return executions.record(request);
-      },
+      record: async (request) => executions.record(refusingOdd(request)),
+      finish: async (request) => executions.finish(refusingOdd(request)),
     }),
     async (holdfast, run) => {
       const odd = pipeline({ name: 'odd', run: (ctx) => ctx.step('odd', () => 1) });
       const id = await run(odd);
       await assert.rejects(holdfast.result(id, soon()), { message: /cannot be stored/ });
+    },
+  );
+});
+
+function refusingOdd<Request extends OwnerWrite>(request: Request): Request {
+  if (!request.events.some(({ name }) => name === 'odd')) return request;
+  throw new Fault('store-rejected', 'This cannot be stored.');
+}
+
+test('X-101: the last step is recorded when the store cannot take the output after it', async () => {
+  await on(
+    (executions) => ({
+      finish: async (request) => {
+        if (request.status === 'completed') throw new Fault('store-rejected', 'Not this one.');
+        return executions.finish(request);
+      },
+    }),
+    async (holdfast, run) => {
+      const id = await run(pipeline({ name: 'plain', run: (ctx) => ctx.step('paid', () => 1) }));
+      await assert.rejects(holdfast.result(id, soon()), { message: /Not this one/ });
+      const kinds = (await holdfast.history(id)).map(({ kind }) => kind);
+      assert.deepEqual(kinds, ['submitted', 'claimed', 'step-completed', 'failed']);
     },
   );
 });

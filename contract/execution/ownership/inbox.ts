@@ -8,6 +8,7 @@ import {
   childOf,
   claimAll,
   commanding,
+  finishing,
   type Held,
   heldOf,
   later,
@@ -139,6 +140,21 @@ export const inboxCases: readonly ExecutionCase[] = [
         assert.equal((await mustRead(store, held.id)).inboxCount, inboxCount);
       }
       await mustPark(store, held, { inboxSeen: 3 });
+    },
+  },
+  {
+    upholds: 'X-5',
+    name: 'an end that names what its owner has seen is refused while there are later messages',
+    async run({ store }) {
+      const held = await running(store, await worker(store));
+      await store.executions.signal(signalling(held.id));
+      const end = finishing(held);
+      await expectRefusedUnchanged(store, 'unread-messages', () =>
+        store.executions.finish({ ...end, inboxSeen: 0 }),
+      );
+      expectKind(await store.executions.finish({ ...end, inboxSeen: 1 }), 'finished');
+      const replayed = await store.executions.finish({ ...end, inboxSeen: 0 });
+      expectKind(replayed, 'finished');
     },
   },
   {

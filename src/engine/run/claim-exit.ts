@@ -45,9 +45,11 @@ interface Leaving<Result> {
   readonly body: string;
   readonly write: (base: OwnerWrite) => Promise<Result>;
   readonly onWritten: (at: Instant) => void;
+  /** The store refused the write because messages came before it. */
+  readonly onUnread?: () => Promise<void>;
 }
 
-type Consequences = Pick<Finish, 'outcome' | 'deadLetter' | 'leavesAwaits'>;
+type Consequences = Pick<Finish, 'outcome' | 'deadLetter' | 'leavesAwaits' | 'inboxSeen'>;
 
 const NONE: Consequences = Object.freeze({});
 
@@ -81,9 +83,28 @@ export class ClaimExit {
     return this.#isLeaving;
   }
 
-  finish(end: End): void {
+  /**
+   * If the code ran ahead, no reply has shown yet whether a cancel came first. Then the store
+   * refuses the end while there are unread messages (X-101).
+   */
+  finish(end: End, inboxSeen: number | undefined = this.#seenBefore(end)): void {
     const { status, field, failure } = end;
-    this.#end({ status, body: `{${field}}`, failure }, () => this.#consequences(end));
+    this.#end({ status, body: `{${field}}`, failure }, () => this.#consequences(end, inboxSeen), {
+      onUnread: () => this.#finishAfterMessages(end),
+    });
+  }
+
+  #seenBefore({ status }: End): number | undefined {
+    const { settling, inboxSeen } = this.run;
+    return settling.isAhead && status !== 'cancelled' ? inboxSeen : undefined;
+  }
+
+  /** A cancel among the messages replaces the end (X-74). */
+  async #finishAfterMessages(end: End): Promise<void> {
+    const { seen, cancel } = await lastWordsTo(this.run);
+    this.#isLeaving = false;
+    if (cancel === undefined) this.finish(end, seen);
+    else this.#giveIn(endedBy('cancelled', new ExecutionCancelled(cancel)));
   }
 
   /** Every retry sends the same write. */
@@ -98,9 +119,11 @@ export class ClaimExit {
       readonly failure?: Failure | undefined;
     },
     more: () => Partial<Finish>,
+    unread?: Pick<Leaving<Finished>, 'onUnread'>,
   ): void {
     const { config, claimed } = this.run;
     this.#leave({
+      ...unread,
       kind: status,
       body,
       write: (base) => this.#executions.finish({ ...withoutAwaits(base), status, ...more() }),
@@ -113,13 +136,15 @@ export class ClaimExit {
   }
 
   /** The further writes of an end; most ends have none. */
-  #consequences({ status, field, failure }: End): Consequences {
+  #consequences({ status, field, failure }: End, inboxSeen: number | undefined): Consequences {
     const { id, parent } = this.run.claimed.execution;
     const { hasAwaited } = this.run.ledger;
-    if (parent === undefined && failure === undefined && !hasAwaited) return NONE;
+    const seen = inboxSeen === undefined ? NONE : { inboxSeen };
+    if (parent === undefined && failure === undefined && !hasAwaited) return seen;
     const outcome = `{"id":"${id}","status":"${status}",${field}}` as Payload;
     const isLetter = failure !== undefined && LEAVES_LETTER.has(status);
     return {
+      ...seen,
       ...(parent !== undefined && { outcome }),
       ...(isLetter && { deadLetter: this.#letterOf(failure) }),
       ...(hasAwaited && { leavesAwaits: true }),
@@ -324,10 +349,14 @@ export class ClaimExit {
   }
 
   #onExitWritten(
-    { onWritten }: Leaving<Finished | GivenBack>,
+    { onWritten, onUnread }: Leaving<Finished | GivenBack>,
     result: Finished | GivenBack | undefined,
   ): void {
     try {
+      if (result?.kind === 'refused' && onUnread !== undefined) {
+        onUnread().catch((fault: unknown) => this.reject(fault));
+        return;
+      }
       if (result?.kind === 'finished') onWritten(result.at);
       else if (result !== undefined) onWritten(this.run.storeNow());
       this.#events.left();

@@ -88,6 +88,11 @@ export class Journal {
     this.#next = execution.seq + 1;
   }
 
+  /** True if no entry of the code waits and no write is under way. */
+  get isIdle(): boolean {
+    return this.#writing === undefined && this.#batch.work === 0;
+  }
+
   get isWriting(): boolean {
     return this.#writing !== undefined;
   }
@@ -221,10 +226,30 @@ export class Journal {
     let outcome: Outcome | undefined;
     try {
       outcome = await this.#untilReplied(() => write(leaving.base), fault);
+    } catch (rejection) {
+      if (await this.#keep(leaving)) throw rejection;
     } finally {
       this.#writing = undefined;
     }
     return outcome === undefined ? undefined : this.#left(leaving, outcome);
+  }
+
+  /**
+   * Records entries that went with a leaving write which the store can never accept. The reason may
+   * be the end, and the steps before it must not run again (X-101). False if the claim is over.
+   */
+  async #keep({ entries, base: refused }: Leaving): Promise<boolean> {
+    if (entries.every(({ isNote }) => isNote)) return true;
+    if (refused.heartbeats !== undefined) this.#run.heartbeats.isChanged = true;
+    const base = this.#base(entries.map(eventOf), entries);
+    const outcome = await this.#untilReplied(() => this.#executions.record(base));
+    if (outcome?.kind === 'recorded') this.#next += entries.length;
+    else if (outcome !== undefined) {
+      this.#note('record', outcome);
+      const differs = this.#lose(outcome);
+      if (differs !== undefined) throw differs;
+    }
+    return outcome?.kind === 'recorded';
   }
 
   #left<Outcome extends Left>(

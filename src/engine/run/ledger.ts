@@ -50,6 +50,8 @@ export interface CallBody {
    * execution's time.
    */
   readonly soft?: boolean;
+  /** The code got it while it was being written, so its time is that of its end. */
+  readonly ahead?: boolean;
   /** The step has a compensation (Y-1). */
   readonly saga?: boolean;
   /** For failed steps: an attempt may have had its effect. */
@@ -181,6 +183,16 @@ export class Ledger {
 
   get restored(): object | undefined {
     return this.#era.restored;
+  }
+
+  /** A settlement reaches the code and sets the time that the code sees. */
+  advance({ body, at }: Pick<Settlement, 'body' | 'at'>): void {
+    if (body.soft === true) return;
+    if (body.ahead !== true) this.now = at;
+    else {
+      const { startedAt = at, tookMs = 0 } = body;
+      this.now = Math.max(this.now, startedAt + tookMs) as Instant;
+    }
   }
 
   openingOf(key: CallKey): Opening | undefined {

@@ -135,6 +135,18 @@ export class Run {
     return this.#begins === 'replayed';
   }
 
+  /** The pipeline lets its code have results while they are being written. */
+  get mayRunAhead(): boolean {
+    const { checkpoint } = this.pipeline;
+    if (checkpoint.every !== 'step' || checkpoint.runAhead === false) return false;
+    return this.#phase.kind === 'code';
+  }
+
+  /** The number of the last message that was read. */
+  get inboxSeen(): number {
+    return this.#inbox?.seen ?? 0;
+  }
+
   get startsNothing(): boolean {
     return this.#begins !== 'all' || this.ledger.lacksOpen || this.isPastDeadline;
   }
@@ -218,7 +230,12 @@ export class Run {
     }
     this.calls.set(call.key, call);
     this.ledger.noteCall(call.key, this.calls);
-    if (this.isOver) return;
+    if (!this.isOver && !this.settling.holds(call)) this.begin(call);
+  }
+
+  /** The code made the call, and every result that it has is durable. */
+  begin(call: Call): void {
+    if (this.isOver || this.calls.get(call.key) !== call) return;
     call.check?.();
     if (this.calls.has(call.key)) this.settling.replay(call);
   }
@@ -306,11 +323,13 @@ export class Run {
    * An entry became durable, or a step ended. Without a pending call there is nothing to park for.
    */
   written(): void {
+    this.settling.catchUp();
     if (this.calls.size > 0 || this.isHeld) this.rest();
   }
 
   /** The inbox is read, so pending deliveries continue. */
   goOn(): void {
+    this.settling.catchUp();
     this.settling.pump();
     this.rest();
   }
@@ -354,9 +373,10 @@ export class Run {
 
   /** The claim is over, so this process can write nothing more. */
   lost(reason: Error): void {
-    if (this.isOver) return;
-    this.over();
-    this.stop.abort(reason);
+    if (!this.isOver) {
+      this.over();
+      this.stop.abort(reason);
+    }
     this.events.lost(reason);
   }
 

@@ -5,12 +5,17 @@
 // - A run starts nothing new until history is used up. Code that makes another call than history
 //   has next has drifted. The engine then blocks the execution with an explanation and guesses
 //   nothing.
+// - Code may run ahead: it gets the result of a step while the journal writes it. Its next calls
+//   wait until the result is durable (X-100).
 
 import type { CallKey } from '../../execution/names.ts';
 import type { Call } from './call.ts';
 import { after, safely } from './guarded.ts';
 import { needsCall, type Settlement } from './ledger.ts';
 import type { Run } from './run.ts';
+
+/** `stored`: the result is durable, and the messages that came with the reply may still be unread. */
+type Ahead = 'none' | 'unstored' | 'stored';
 
 export class Settling {
   readonly #run: Run;
@@ -23,6 +28,9 @@ export class Settling {
   /** The code has not started yet, or has not reacted to the last settlement. */
   #isResting = true;
   #fetching = 0;
+  #ahead: Ahead = 'none';
+  /** Calls that code made while it ran ahead. */
+  #held: Call[] = [];
   #cancelDrift: (() => void) | undefined;
 
   constructor(run: Run) {
@@ -65,6 +73,45 @@ export class Settling {
     return calls.delete(call.key);
   }
 
+  /** True if the code may have the result of this step before it is durable (X-100). */
+  runsAhead(call: Call): boolean {
+    const { calls, journal, mayRunAhead } = this.#run;
+    // Any other call or entry may settle first, and a replay would deliver it first.
+    if (!mayRunAhead || calls.size > 1 || !journal.isIdle || !this.passes(call)) return false;
+    this.#ahead = 'unstored';
+    this.#run.config.timers.soon(this.#flushAhead);
+    return true;
+  }
+
+  /** True while the code has a result whose write has not been confirmed. */
+  get isAhead(): boolean {
+    return this.#ahead !== 'none';
+  }
+
+  /** Keeps the call until the result before it is durable. Returns false if there is none. */
+  holds(call: Call): boolean {
+    if (!this.isAhead) return false;
+    this.#held.push(call);
+    this.#run.journal.flush();
+    return true;
+  }
+
+  stored(): void {
+    this.#ahead = 'stored';
+  }
+
+  /** Begins the calls that waited for a result to be durable, unless a message comes first. */
+  catchUp(): void {
+    if (this.#ahead !== 'stored' || this.#run.isReadingInbox) return;
+    this.#ahead = 'none';
+    for (const call of this.#held.splice(0)) this.#run.begin(call);
+  }
+
+  /** The code neither made a call nor returned, so the result is written by itself. */
+  readonly #flushAhead = (): void => {
+    if (this.#ahead === 'unstored') this.#run.journal.flush();
+  };
+
   /** The code starts. History may begin with settlements that wait for no call of it. */
   begin(): void {
     this.#isResting = false;
@@ -87,7 +134,7 @@ export class Settling {
     run.noteActivity();
     this.stopWatching();
     this.#known?.delete(settlement.body.key);
-    if (settlement.body.soft !== true) run.ledger.now = settlement.at;
+    run.ledger.advance(settlement);
     this.#give(settlement, call);
     if (this.#cursor === settlements.length) {
       // History is used up. Drop it, or a long execution would keep all its results in memory.
@@ -134,6 +181,7 @@ export class Settling {
   /** The run no longer wants any call that waits to start. */
   drop(): void {
     this.#deferred = [];
+    this.#held = [];
   }
 
   /** The engine stops listening to the code, so its pending results and calls no longer matter. */

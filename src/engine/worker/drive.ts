@@ -112,12 +112,16 @@ export class Drive implements RunEvents, ClaimExitEvents {
 
   /** The session is over, so this worker can write nothing more. */
   sessionOver(): void {
-    this.#exit?.run.lost(
-      new Fault(
-        'session-over',
-        'The session of this worker is over. Another worker continues the execution.',
-      ),
-    );
+    const run = this.#exit?.run;
+    // If the run is over, its last write is under way and may have succeeded.
+    if (run?.isOver === false) {
+      run.lost(
+        new Fault(
+          'session-over',
+          'The session of this worker is over. Another worker continues the execution.',
+        ),
+      );
+    }
     this.left();
   }
 
@@ -323,6 +327,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
   }
 
   lost(reason: Error): void {
+    if (this.#hasLeft) return;
     this.#report({ kind: 'lost', why: reason.message });
     this.left();
   }

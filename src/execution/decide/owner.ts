@@ -75,12 +75,20 @@ export function refuseTransact(
  */
 export function decideFinish(
   view: OwnerView,
-  request: OwnerRequest & { readonly status: TerminalStatus },
+  request: OwnerRequest & {
+    readonly status: TerminalStatus;
+    readonly inboxSeen?: number;
+    readonly successor?: object;
+  },
   now: Instant,
-): OwnerDecision {
+): OwnerDecision | Refuse<UnreadRefusal> {
   const replay = replayOf(view, request, ({ status }) => status === request.status);
   const written = replay ?? decideWrite(view, request, now);
   if (written.kind !== 'apply') return written;
+  // A successor gets the unread messages.
+  const { successor, inboxSeen = Infinity } = request;
+  if (successor === undefined && written.execution.inboxCount > inboxSeen)
+    return unreadMessages(written);
   const seq = lastSeqOf(view, written);
   return { ...written, execution: endedExecution(written.execution, { ...request, now, seq }) };
 }

@@ -263,7 +263,10 @@ export const writeMessage = Type.Union(
           documented(submission, 'Execution that continues this one. It gets the unread messages.'),
         ),
         inboxSeen: Type.Optional(
-          documented(seq, 'Number of inbox messages that the worker has read.'),
+          documented(
+            seq,
+            'Number of inbox messages that the worker has read. Without a successor: refused if there are more.',
+          ),
         ),
         unread: Type.Optional(
           Type.Array(seq, {

@@ -270,6 +270,7 @@ const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   last: isFlag,
   denied: isFlag,
   soft: isFlag,
+  ahead: isFlag,
   abandoned: isFlag,
   inside: isFlag,
   taken: (value) => Array.isArray(value) && value.every(isNumber),

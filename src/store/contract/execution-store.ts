@@ -322,8 +322,8 @@ export interface Finish extends OwnerWrite {
    */
   readonly successor?: Submit;
   /**
-   * With a successor: the owner did not read messages after this one. They go to the successor
-   * (X-71).
+   * The owner did not read messages after this one. With a successor, they go to it (X-71). Without
+   * one, the store refuses the end when there are any (X-5).
    */
   readonly inboxSeen?: number;
   /**
@@ -337,7 +337,10 @@ export interface Finish extends OwnerWrite {
   readonly leavesAwaits?: boolean;
 }
 
-export type Finished = { readonly kind: 'finished'; readonly at: Instant } | Refused<OwnerRefusal>;
+export type Finished =
+  | { readonly kind: 'finished'; readonly at: Instant }
+  | Refused<OwnerRefusal>
+  | Refused<UnreadRefusal>;
 
 export interface Park extends OwnerWrite {
   /** Wakes the execution after this long. */

@@ -188,6 +188,13 @@ const openings: readonly Options<void>[] = [
     call: (_, checkpoint) => pipeline({ name: 'p', run: () => 1, checkpoint } as never),
   },
   {
+    of: 'pipeline: checkpoint of each step',
+    with: { every: 'step', runAhead: true },
+    fits: ['nothing'],
+    names: { every: NONE, runAhead: optional(['true']) },
+    call: (_, checkpoint) => pipeline({ name: 'p', run: () => 1, checkpoint } as never),
+  },
+  {
     of: 'pipeline: checkpoint of time',
     with: { every: 'time', ms: 2 },
     fits: ['nothing'],

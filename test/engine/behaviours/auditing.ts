@@ -248,7 +248,7 @@ export const AUDITING: readonly Behaviour[] = [
       const { firstAt, lastAt, ...refused } = line as RefusedWrite;
       assert.ok(firstAt > 0 && firstAt === lastAt);
       assert.deepEqual(refused, {
-        ...{ execution: id, project: 'default', fence, newest, verb: 'record', count: 1 },
+        ...{ execution: id, project: 'default', fence, newest, verb: 'finish', count: 1 },
         ...{ why: 'superseded', session, owner: 'zombie' },
       });
       assert.deepEqual((await second.refusals()).items, [line]);
@@ -277,7 +277,7 @@ export const AUDITING: readonly Behaviour[] = [
       const { items } = await stage.holdfast().refusals({ execution: id, limit: 1 });
       assert.deepEqual(
         items.map(({ verb, why, newest }) => [verb, why, newest]),
-        [['record', 'claim-ended', undefined]],
+        [['finish', 'claim-ended', undefined]],
       );
     },
   },

@@ -12,11 +12,13 @@ import { PAYLOADS } from './payloads.ts';
 import { RECOVERY } from './recovery.ts';
 import { REMOTE_STEPS } from './remote-steps.ts';
 import { RETRIES } from './retries.ts';
+import { RUNNING_AHEAD } from './running-ahead.ts';
 import { STEPS } from './steps.ts';
 import { WAITING } from './waiting.ts';
 
 export const OF_CODE: readonly Behaviour[] = [
   ...STEPS,
+  ...RUNNING_AHEAD,
   ...RETRIES,
   ...HEARTBEATS,
   ...WAITING,

@@ -9,7 +9,8 @@
 //   attempt     `#attempt` runs the user's function. Errors go to `#failedWith`.
 //   encode      `#encode` turns the returned value into a payload.
 //   journal     `#journal` passes the event on; the journal calls `stored` once it is durable.
-//   settle      The code gets the result: at once from `stored`, or in the order of history.
+//   settle      The code gets the result: at once from `stored`, or in the order of history. A step
+//               that is alone settles while the journal writes (X-100), and `stored` ends its lead.
 
 import { decideRetry, type Failure } from '../../../execution/failure.ts';
 import type { CallKey, Payload } from '../../../execution/names.ts';
@@ -17,6 +18,7 @@ import type { Fence } from '../../../lease/fence.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { Fault, InvalidInput } from '../../../support/fault.ts';
 import { integerOption, thrownText } from '../../../support/options.ts';
+import { atEndOfTurn } from '../../../support/timer.ts';
 import { toText } from '../../../support/value.ts';
 import type { StepContext } from '../../context.ts';
 import { failureOf, retryAfterOf } from '../../failures.ts';
@@ -24,7 +26,7 @@ import { reportClaim } from '../../observer.ts';
 import { type ResolvedRetry, ruleFor } from '../../retry-options.ts';
 import { PromisedCall, runInside } from '../call.ts';
 import type { Compensation } from '../compensations.ts';
-import { after, guardedSignal, ignored, LazyAbort } from '../guarded.ts';
+import { after, guardedSignal, ignored, LazyAbort, safely } from '../guarded.ts';
 import type { Entry } from '../journal.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
@@ -55,6 +57,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
   #isDropped = false;
   /** The attempt that runs now. Nothing of an earlier one counts any more (X-98). */
   #current: Attempt<Output> | undefined;
+  #isAhead = false;
 
   constructor(run: Run, plan: StepPlan<Output>, promised: PromiseWithResolvers<Output>) {
     super(run, plan, promised);
@@ -174,7 +177,9 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
       return;
     }
     if (!isLater) {
-      this.#encode(output as Output, startedAt);
+      // Code that makes several calls at once makes the others first. So a call that is then alone
+      // is one that the code waits for.
+      atEndOfTurn(() => safely(this.run, () => this.#encode(output as Output, startedAt)));
       return;
     }
     // Wrap the promise: a thenable of user code may call back twice or never.
@@ -249,15 +254,24 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     const under = others === undefined ? '' : `,"with":${JSON.stringify(others)}`;
     // A step with a compensation must be durable before anything depends on it.
     const isSoft = compensation === undefined && run.journal.mayDefer;
-    const soft = isSoft ? ',"soft":true' : '';
+    this.#isAhead = !isSoft && compensation === undefined && run.settling.runsAhead(this);
+    const early = isSoft ? ',"soft":true' : this.#isAhead ? ',"ahead":true' : '';
     const saga = compensation === undefined ? '' : ',"saga":true';
     const { startedAt: from, tookMs } = run.timing(startedAt);
     const time = `,"startedAt":${from},"tookMs":${tookMs}`;
-    const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${soft}${saga}${time}}`;
+    const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${early}${saga}${time}}`;
     this.event = { kind: 'step-completed', name, body: text as Payload };
     run.heartbeats.end(key);
     this.#output = output.value;
     this.#reportAttempt(startedAt);
+    if (this.#isAhead) {
+      run.journal.append(this);
+      run.noteActivity();
+      run.ledger.advance({ body: { key, ahead: true, startedAt: from, tookMs }, at: from });
+      this.promised.resolve(output.value);
+      this.#isActive(false);
+      return;
+    }
     if (!isSoft) {
       run.journal.record(this);
       return;
@@ -278,6 +292,10 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     const { run } = this;
     const value = this.#output as Output;
     run.mayHaveRun = false;
+    if (this.#isAhead) {
+      run.settling.stored();
+      return;
+    }
     if (this.#wasDropped()) return;
     if (run.settlesAtOnce(this, at)) this.promised.resolve(value);
     else {

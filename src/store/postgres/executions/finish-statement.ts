@@ -66,7 +66,7 @@ const NOTIFY_PARENTS = `,
   )`;
 
 // Columns of dead letters (Y-10), which most flushes do not need.
-const LETTER_COLUMNS = `, $17::text[], $18::text[], $19::text[], $20::text[], $21::integer[]`;
+const LETTER_COLUMNS = `, $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[]`;
 
 const LETTER = ', e.pipeline, e.status, u.category, u.code, u.reason, u.step, u.attempts';
 
@@ -101,10 +101,11 @@ function finishing({ children, letters }: Finishing, isKnown: boolean): string {
            ready_at   = null,
            hold       = 0,
            saga       = e.saga & 2::smallint
-      from unnest($2::integer[], $3::uuid[], $4::bigint[], $5::integer[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[], $13::smallint[], $14::text[]${letters ? LETTER_COLUMNS : ''})
-           with ordinality as u(session, id, fence, first, count, kind, name, body, earlier, status, outcome${letters ? ', category, code, reason, step, attempts' : ''}, nth)
+      from unnest($2::integer[], $3::uuid[], $4::bigint[], $5::integer[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[], $13::smallint[], $14::text[], $17::integer[]${letters ? LETTER_COLUMNS : ''})
+           with ordinality as u(session, id, fence, first, count, kind, name, body, earlier, status, outcome, seen${letters ? ', category, code, reason, step, attempts' : ''}, nth)
      where ${ownedBy('$1::uuid[]')}
        ${follows(isKnown)}
+       and (u.seen is null or e.news <= u.seen) -- guard: news
        and not e.has_place -- guard: place
        and not e.early -- guard: early
        and ${alone} -- guard: kin

@@ -57,6 +57,7 @@ async function flush(
     children ? sparse(requests.map(({ outcome }) => outcome)) : null,
     status ?? null,
     requests.length,
+    sparse(requests.map(({ inboxSeen }) => inboxSeen)),
     ...(letters ? letterColumns(requests) : []),
   ];
   const isKnown = parts.ledger.begin(requests);

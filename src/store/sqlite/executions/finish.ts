@@ -22,11 +22,13 @@ import {
 /** Greater than the sum of the other terms in `concerns`. */
 const EARLY = 8;
 
+const ALL_MESSAGES = Number.MAX_SAFE_INTEGER;
+
 // A running execution has neither holds nor a ready time, so this statement does not reset them:
 // SQLite then skips their indexes. A compensable execution that ends has nothing left to
 // compensate. `tell` reports what the end concerns: a parent, a slot, children or early answers.
 const FINISH = positional(
-  'status now seq rowId fence session open',
+  'status now seq rowId fence session open inboxSeen',
   `
   update execution
      set status = :status,
@@ -36,6 +38,7 @@ const FINISH = positional(
          seq = :seq
    where row_id = :rowId
      ${OWNED}
+     and news <= :inboxSeen    -- guard: news
      and note_row(row_id, news,
               (parent_id is not null)
               + has_place
@@ -67,10 +70,12 @@ export function finish(tx: Transaction, request: Finish): Finished {
 }
 
 function isFinished(tx: Transaction, rowId: number, request: Finish): boolean {
-  const { status, fence, session } = request;
+  const { status, fence, session, successor, inboxSeen } = request;
+  // A successor gets the unread messages (X-71).
+  const seen = successor === undefined ? (inboxSeen ?? ALL_MESSAGES) : ALL_MESSAGES;
   const seq = lastSeqAfter(tx, request);
   const { changes } = tx
     .statement(FINISH)
-    .run(STATUS_CODES[status], tx.now, seq, rowId, fence, session, isOpen(tx, session));
+    .run(STATUS_CODES[status], tx.now, seq, rowId, fence, session, isOpen(tx, session), seen);
   return changes === 1;
 }
