@@ -209,14 +209,14 @@ export class Results {
   }
 
   #poll(): void {
+    this.#cancelPoll?.();
+    this.#pollAtMs = Infinity;
     if (this.#waiting.size === 0) return;
     if (this.#isPolling) {
       this.#isPollDue = true;
       return;
     }
     this.#isPolling = true;
-    this.#cancelPoll?.();
-    this.#pollAtMs = Infinity;
     this.#readOutcomes().then(
       () => this.#pollEnded(),
       () => this.#pollEnded(),

@@ -34,6 +34,8 @@ test('no page looks healthy after three missed pings, and all recover', async ()
         const driver = await ConsoleDriver.create(browser.context, { url, label: 'frozen' });
         await driver.open(path, heading);
         await driver.page.locator('.liveness-live').waitFor();
+        // A screenshot waits for the fonts, which a frozen coordinator does not send.
+        await driver.page.evaluate('document.fonts.ready.then(() => undefined)');
         return driver;
       }),
     );

@@ -112,7 +112,7 @@ const SCHEDULES: readonly Behaviour[] = [
           if (round === 3) return ctx.scheduledAt ?? 'by nobody';
           seen.push(ctx.scheduledAt?.getTime());
           // Parked: the rest runs in a replay.
-          await ctx.sleep(60);
+          await ctx.sleep(300);
           if (round === 1) return ctx.continueAsNew(2);
           throw new Error('Not tonight.');
         },

@@ -6,7 +6,24 @@ import type { ExecutionId } from '../../../src/execution/names.ts';
 import { Fault, OutcomeUnknown } from '../../../src/support/fault.ts';
 import { type Behaviour, door, pause, turns } from '../stage.ts';
 
+/** The first poll for a fresh execution comes after 100 ms. */
+const AFTER_POLL_MS = 150;
+
 export const SLOW_STORES: readonly Behaviour[] = [
+  {
+    name: 'a caller without wakeups gets a result, also after a poll that nobody waited for',
+    async run(stage) {
+      const echo = pipeline({ name: 'echo', run: (_, value: number) => value });
+      const caller = stage.holdfastWith(() => ({ onWakeup: () => () => undefined }));
+      const worker = await stage.worker(caller, [echo]);
+      // It ends in this process, so its poll finds no caller.
+      assert.equal(await (await caller.submit(echo, 1)).result(), 1);
+      await pause(AFTER_POLL_MS);
+      await worker.stop();
+      await stage.worker(stage.holdfast(), [echo]);
+      assert.equal(await (await caller.submit(echo, 2)).result(), 2);
+    },
+  },
   {
     name: 'a result that need not be durable yet does not overtake one that is being written',
     async run(stage) {

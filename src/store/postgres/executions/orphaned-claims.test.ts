@@ -57,7 +57,7 @@ function rowOf(fence: number, session: SessionId): object {
     claim_body,
   };
   const none = ['about', 'key', 'intent', 'parent_id', 'parent_call', 'deadline_at', 'ready_at'];
-  const nulls = [...none, 'ended_at', 'progress'].map((name) => [name, null]);
+  const nulls = [...none, 'ended_at', 'progress', 'heartbeats'].map((name) => [name, null]);
   return { ...Object.fromEntries(nulls), ...row, pipeline: 'p', claimed_at: 1, seq: 2, news: 0 };
 }
 
