@@ -25,7 +25,7 @@ const MEMORY_DISK_BYTES_MIN = 4 * 1024 ** 3;
  * A guard run starts no family after this time. CI ends after 30 minutes: `npm test` takes 8 of them, and
  * the longest family 10.
  */
-const GUARD_MS = 8 * 60_000;
+const GUARD_MS = 6 * 60_000;
 
 async function main(plan: Plan): Promise<boolean> {
   if (process.env['NODE_OPTIONS']?.includes('--test-')) {

@@ -22,7 +22,7 @@ export const HELP = `npm test -- [files and folders] [options]
 
   npm run check            Format, lint, types, layout, unit tests, contracts in memory; no services
   npm test                 Every promise, store, transport, page and command, with samples of long families
-  npm run test:guard       Long families in full, one after the other, for ten minutes; the commit chooses the first
+  npm run test:guard       Long families in full, one after the other, until six minutes have passed; the commit chooses the first
   npm run test:all         Everything in full
 
 Options
