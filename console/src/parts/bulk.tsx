@@ -81,7 +81,8 @@ function BulkDialog({
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          const body = { filter, ...pace, ...reasoned(reason), ...(mode && { mode }) };
+          const counts = preview === undefined ? {} : { countedBy: preview };
+          const body = { filter, ...counts, ...pace, ...reasoned(reason), ...(mode && { mode }) };
           start.mutate(requestTo(path, body), { onSuccess: ({ id }) => go(`/jobs/${id}`) });
         }}
       >

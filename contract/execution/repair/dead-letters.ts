@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';
 import type { ListDeadLetters } from '../../../src/features/repair/port.ts';
-import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+import type {
+  CoordinatorStore,
+  ListPosition,
+} from '../../../src/store/contract/execution-store.ts';
 import { digestOf } from '../../../src/support/digest.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
@@ -195,6 +198,38 @@ export const deadLetterCases: readonly ExecutionCase[] = [
       ];
       for (const [query, ids] of expected) {
         assert.deepEqual(await listed(store, query), ids, JSON.stringify(query));
+      }
+    },
+  },
+  {
+    upholds: 'X-21, Y-10, Y-23',
+    name: 'lists as of a time leave out executions and dead letters from after it',
+    async run({ store, advance, now }) {
+      const ann = await worker(store);
+      const endsLater = await running(store, ann);
+      const failed = await ended(store, ann, { deadLetter: letter() });
+      const open = await mustSubmit(store, { pipeline: OTHER_PIPELINE });
+      const asOf = now();
+      await advance(10);
+      await mustFinish(store, endsLater, { status: 'failed', deadLetter: letter() });
+      await ended(store, ann, { deadLetter: letter() });
+      await mustSubmit(store, { pipeline: OTHER_PIPELINE });
+      assert.deepEqual(await listed(store, { asOf }), [failed]);
+      assert.deepEqual(await listed(store, { asOf, code: 'declined', open: true }), [failed]);
+      for (const [status, id] of [
+        ['failed', failed],
+        ['queued', open],
+      ] as const) {
+        // One row per page, so that a row that is left out must not end the list.
+        const found: ExecutionId[] = [];
+        for (let after: ListPosition | undefined, isMore = true; isMore; ) {
+          const query = { project: PROJECT, status: [status], asOf, limit: 1 };
+          const page = await store.executions.find({ ...query, ...(after && { after }) });
+          found.push(...page.ids);
+          after = page.next;
+          isMore = after !== undefined;
+        }
+        assert.deepEqual(found, [id], status);
       }
     },
   },

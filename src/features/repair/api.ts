@@ -28,11 +28,13 @@ import { type AnyJobInput, type BulkRepinOptions, repinTarget } from '../release
 import type { RedriveMode } from './decide.ts';
 import {
   type BulkOptions,
+  type CountedBy,
   type DeadLetterFilter,
   filterOf,
   isOfDeadLetters,
   JOB_PIPELINE,
   type JobOutput,
+  type JobStart,
   LETTER_FILTERS,
   modeOf,
   type Paced,
@@ -221,7 +223,10 @@ export class Repair {
 // Bulk operations, each a durable job: re-drive dead letters, cancel open executions.
 
 /** Options of a job that re-drives dead letters. */
-export interface BulkRedriveOptions extends BulkOptions, Pick<RedriveOptions, 'mode' | 'release'> {
+export interface BulkRedriveOptions
+  extends BulkOptions,
+    CountedBy,
+    Pick<RedriveOptions, 'mode' | 'release'> {
   /**
    * Which dead letters, or which executions: then `step` and `open` do not apply, and without
    * `status` the job takes those that failed or were quarantined. Default: all dead letters of the
@@ -231,7 +236,7 @@ export interface BulkRedriveOptions extends BulkOptions, Pick<RedriveOptions, 'm
 }
 
 /** Options of a job that cancels executions. */
-export interface BulkCancelOptions extends BulkOptions {
+export interface BulkCancelOptions extends BulkOptions, CountedBy {
   /** Which executions. Without `status`, all open ones. */
   readonly filter: ExecutionFilter;
 }
@@ -269,17 +274,21 @@ export class Bulk {
 
   /** Starts a job that re-drives dead letters. */
   async redrive(options: BulkRedriveOptions = {}): Promise<StartedJob> {
-    rejectUnknownOptions('bulk.redrive', options, ['filter', 'mode', ...JOB_NAMES]);
+    rejectUnknownOptions('bulk.redrive', options, ['filter', 'mode', 'countedBy', ...JOB_NAMES]);
     const { filter = {} } = options;
     const { project } = isOfDeadLetters(filter) ? filterOf(filter) : listQueryOf(filter);
-    return this.#start({ act: 'redrive', filter, mode: modeOf(options.mode) }, project, options);
+    const mode = modeOf(options.mode);
+    const counted = await this.#counted(project, options);
+    return this.#start({ act: 'redrive', filter, mode, ...counted }, project, options);
   }
 
   /** Starts a job that cancels open executions. */
   async cancel(options: BulkCancelOptions): Promise<StartedJob> {
-    rejectUnknownOptions('bulk.cancel', options, ['filter', ...JOB_NAMES]);
+    rejectUnknownOptions('bulk.cancel', options, ['filter', 'countedBy', ...JOB_NAMES]);
     const { filter } = options;
-    return this.#start({ act: 'cancel', filter }, listQueryOf(filter).project, options);
+    const { project } = listQueryOf(filter);
+    const counted = await this.#counted(project, options);
+    return this.#start({ act: 'cancel', filter, ...counted }, project, options);
   }
 
   /**
@@ -295,6 +304,19 @@ export class Bulk {
     checkedOperation(given);
     const { project, ...target } = await repinTarget(this.#config, given);
     return this.#start({ act: 'move', ...target }, project, given);
+  }
+
+  async #counted(
+    project: ProjectName,
+    { countedBy }: CountedBy,
+  ): Promise<{ readonly counted?: JobStart }> {
+    if (countedBy === undefined) return {};
+    const id = parseExecutionId(countedBy);
+    const dryRun = await this.#config.store.executions.read(id);
+    if (dryRun?.project !== project || dryRun.pipeline !== JOB_PIPELINE) {
+      throw new OperationRefused({ why: 'execution-unknown', id });
+    }
+    return { counted: { id, asOf: dryRun.submittedAt } };
   }
 
   #start(

@@ -1,6 +1,7 @@
 // Limits the bulk jobs of one process, so that a project's jobs leave room for other projects (P-18).
 
 import type { ProjectName } from '../../execution/names.ts';
+import type { Instant } from '../../support/clock.ts';
 
 export interface JobLimits {
   /** The most items of one page in progress. Undefined: each operation has its own number. */
@@ -25,6 +26,8 @@ export interface JobTurn {
   readonly project: ProjectName;
   readonly limits: JobLimits;
   readonly signal: AbortSignal;
+  /** When the job was submitted, by the store's clock. */
+  readonly submittedAt?: Instant;
 }
 
 /** A job that loses its claim while it waits does nothing more. */

@@ -19,6 +19,7 @@ import {
   type ProjectName,
   parsePipelineName,
 } from '../../execution/names.ts';
+import type { Instant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import { boundedText, present, shown } from '../../support/options.ts';
 import { bodyChars, readWithin } from '../../support/page-size.ts';
@@ -40,6 +41,21 @@ export interface BulkOptions extends Omit<OperationOptions, 'project'> {
   readonly key?: string;
 }
 
+/** The option of jobs that act on what a person has seen counted. */
+export interface CountedBy {
+  /**
+   * The id of a dry run: the job takes only items that existed when the dry run was submitted.
+   * Default: items that exist when the job itself is submitted.
+   */
+  readonly countedBy?: string;
+}
+
+/** Where a dry run began. Items above its id, or of a later time, are not part of the job. */
+export interface JobStart {
+  readonly id: ExecutionId;
+  readonly asOf?: Instant;
+}
+
 /** Part of a stored job input, so its field names stay: `by` is the actor, `act` the action. */
 export interface Paced {
   readonly perSecond?: number;
@@ -51,11 +67,13 @@ export interface Paced {
 export type JobInput =
   | (Paced & {
       readonly act: 'redrive';
+      readonly counted?: JobStart;
       readonly mode: RedriveMode;
       readonly filter: RedriveFilter;
     })
   | (Paced & {
       readonly act: 'cancel';
+      readonly counted?: JobStart;
       readonly filter: ExecutionFilter;
     });
 
@@ -107,8 +125,9 @@ export async function turnOf(
   job: ExecutionId,
   signal: AbortSignal,
 ): Promise<JobTurn> {
-  const project = projectOf((await store.executions.read(job))?.project);
-  return { project, limits, signal };
+  const record = await store.executions.read(job);
+  const project = projectOf(record?.project);
+  return { project, limits, signal, ...present({ submittedAt: record?.submittedAt }) };
 }
 
 /** `doPage` continues below an id and returns its last one. */
@@ -208,17 +227,21 @@ async function targetsOf(
   { input, size, before, job, turn }: PageRequest,
 ): Promise<TargetPage> {
   await beginIn(turn, LIST_WEIGHT);
-  const { act, filter } = input;
+  const { act, filter, dryRun } = input;
+  const { submittedAt } = turn;
+  const own: JobStart = { id: job, ...(dryRun && present({ asOf: submittedAt })) };
+  const { id, asOf } = input.counted ?? own;
   if (act === 'redrive' && isOfDeadLetters(filter)) {
-    const query = { ...filterOf(filter), limit: size, before: before ?? job };
+    const query = { ...filterOf(filter), limit: size, before: before ?? id, ...present({ asOf }) };
     const targets = (await executions.deadLetters(query)).map(({ execution }) => execution);
     return { targets, ...present({ last: targets.length < size ? undefined : targets.at(-1) }) };
   }
   const { ids, next } = await executions.find({
     status: act === 'redrive' ? DEAD : OPEN,
     ...listQueryOf({ ...filter, limit: size }),
+    ...present({ asOf }),
     sort: 'newest',
-    after: { id: before ?? job },
+    after: { id: before ?? id },
   });
   return { targets: ids, ...(next && { last: next.id }) };
 }

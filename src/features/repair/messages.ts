@@ -155,6 +155,15 @@ const PACE = {
   ),
 };
 
+const COUNTED_BY = {
+  countedBy: Type.Optional(
+    documented(
+      executionId,
+      'Id of a dry run: only items that existed when the dry run was submitted. Default: items that exist when this job is submitted.',
+    ),
+  ),
+};
+
 const bulkRedriveBody = closed(
   {
     filter: Type.Optional(
@@ -167,6 +176,7 @@ const bulkRedriveBody = closed(
       ),
     ),
     mode: Type.Optional(mode),
+    ...COUNTED_BY,
     ...PACE,
   },
   {
@@ -198,6 +208,7 @@ const bulkCancelBody = closed(
       },
       { description: 'Which open executions. An empty filter matches all of the project.' },
     ),
+    ...COUNTED_BY,
     ...PACE,
   },
   {
@@ -443,7 +454,7 @@ export const jobOperations = {
       'Starts a job that re-drives every dead letter that matches the filter and exists now. Writes an audit record, unless it is a dry run. To make retries safe, send a `key`.',
     allows: ['operate'],
     body: bulkRedriveBody,
-    responses: MADE,
+    responses: { ...MADE, ...NO_JOB },
   },
   cancelMany: {
     at: 'POST /v1/jobs/cancel',
@@ -453,7 +464,7 @@ export const jobOperations = {
       'Starts a job that cancels every open execution that matches the filter and exists now. Writes an audit record, unless it is a dry run. To make retries safe, send a `key`.',
     allows: ['operate'],
     body: bulkCancelBody,
-    responses: MADE,
+    responses: { ...MADE, ...NO_JOB },
   },
   listJobs: {
     at: 'GET /v1/jobs',

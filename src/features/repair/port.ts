@@ -48,6 +48,8 @@ export interface ListDeadLetters {
   readonly step?: string;
   /** Only letters without a re-drive. */
   readonly open?: boolean;
+  /** Only letters written by this time. */
+  readonly asOf?: Instant;
   /** Continues below this id. */
   readonly before?: ExecutionId;
   /** Ends with this id. */

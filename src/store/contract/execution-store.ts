@@ -482,6 +482,8 @@ export interface ListExecutions {
   readonly redriven?: boolean;
   /** True: only executions without a parent. */
   readonly topLevel?: boolean;
+  /** Only open executions submitted by this time, and ended ones that ended by it. */
+  readonly asOf?: Instant;
   /** Only executions with an id below this one. */
   readonly before?: ExecutionId;
   /** Only executions with this id or one above it. */

@@ -54,6 +54,7 @@ function listBy(index: string, lead: Readonly<Record<string, string>>, where = '
     ifGiven('code', ':code'),
     ifGiven('step', ':step'),
     '(:open::boolean is null or (redriven_by is null) = :open)',
+    '(:asOf::bigint is null or at <= :asOf::bigint)',
   ];
   const list = { select: COLUMNS, table: 'dead_letter', id: 'execution_id', index, lead };
   return newestFirst({ ...list, filters, where });
@@ -94,9 +95,9 @@ function* deadLetters(query: ListDeadLetters): Script<readonly DeadLetterRecord[
 }
 
 function* deadLettersEdge(query: ListDeadLetters): Script<ExecutionId | undefined> {
-  const { pipeline, code, step, open } = query;
+  const { pipeline, code, step, open, asOf } = query;
   const isLed = pipeline !== undefined || code !== undefined;
-  const checks = countGiven(pipeline, code, step, open) - (isLed ? 1 : 0);
+  const checks = countGiven(pipeline, code, step, open, asOf) - (isLed ? 1 : 0);
   // SQLite has no index of open letters, so an edge counts all of them.
   return checks === 0 ? undefined : yield* edgeOf(indexFor({ ...query, open: false }).edge, query);
 }

@@ -110,6 +110,7 @@ const checksOf = (attributes: string): readonly string[] => [
            select true from hf.dead_letter as d where d.code = :code and d.project = :project and d.execution_id = e.id limit 1))`,
   `(:redriven::boolean is null or (
            select true from hf.dead_letter as d where d.execution_id = e.id and (d.redriven_by is not null) = :redriven::boolean limit 1))`,
+  '(:asOf::bigint is null or coalesce(e.ended_at, e.submitted_at) <= :asOf::bigint)',
   '(:keyFrom::text is null or coalesce(e.key >= :keyFrom and e.key <= :keyTo, false))',
   '(:sessions::uuid[] is null or coalesce(e.status = 1 and e.session_id = any (:sessions::uuid[]), false))',
   attributes,
@@ -508,7 +509,7 @@ function* chosen(query: ListExecutions, base: BaseLeads, isCount = false): Scrip
 /** The filters that are checked if no index serves them. Ranges of ids bound every index. */
 const FILTERS = [
   ...(['status', 'pipeline', 'release', 'tag', 'attributes', 'hold', 'key', 'keyPrefix'] as const),
-  ...(['worker', 'parent', 'code', 'topLevel', 'redriven'] as const),
+  ...(['worker', 'parent', 'code', 'topLevel', 'redriven', 'asOf'] as const),
 ];
 
 /** The nearest edge of all parts: up to there, each has been examined. */
@@ -555,13 +556,13 @@ const NO_ATTRIBUTES: Values = { attributes: undefined, attributesPath: undefined
 
 function valuesOf(query: ListExecutions): Values {
   const { project, status, pipeline, release, tag, hold, key, keyPrefix, attributes } = query;
-  const { parent, code, topLevel, redriven, after, sort } = query;
+  const { parent, code, topLevel, redriven, asOf, after, sort } = query;
   const isOldest = sort === 'oldest';
   const first = isOldest && after !== undefined ? nextExecutionId(after.id) : FIRST;
   const last = after === undefined || isOldest || sort === 'ended' ? LAST : after.id;
   const { downTo = FIRST, before = LAST } = query;
   return {
-    ...{ project, pipeline, release, tag, parent, code, redriven },
+    ...{ project, pipeline, release, tag, parent, code, redriven, asOf },
     downTo: downTo > first ? downTo : first,
     before: before < last ? before : last,
     statuses: status?.map((each) => STATUS_CODES[each]),

@@ -114,7 +114,7 @@ const severities: BrowserCase = {
 };
 
 const bulk: BrowserCase = {
-  name: 'a bulk cancel needs its count and a reason; Cancel never destroys',
+  name: 'a bulk cancel needs its count and a reason, and takes no more; Cancel never destroys',
   async run({ driver, coordinator }) {
     const { page } = driver;
     const client = await clientOf({ coordinator });
@@ -133,8 +133,12 @@ const bulk: BrowserCase = {
     await page.locator('dialog').waitFor({ state: 'detached' });
     await driver.button('Cancel 2 executions…').click();
     await dialog.getByLabel(/^Reason/).fill('a wrong deploy');
+    await confirm.waitFor();
+    const { id } = await client.executions.submit({ pipeline: 'to-be-cancelled' });
     await confirm.click();
     await driver.heading('Bulk cancel').waitFor();
+    await page.locator('main').getByText('Completed', { exact: true }).waitFor();
+    assert.equal((await client.executions.read(id)).status, 'queued');
     await page.getByRole('link', { name: 'Jobs' }).first().click();
     await driver.heading('Jobs').waitFor();
     await page.getByText('a wrong deploy').waitFor();

@@ -332,4 +332,52 @@ export const REPAIRING: readonly Behaviour[] = [
       assert.equal((await holdfast.read(other.id))?.status, 'queued');
     },
   },
+  {
+    name: 'a bulk job takes only items that its dry run could count',
+    async run(stage) {
+      const lateOf = (name: string) =>
+        pipeline({
+          name,
+          async run(ctx) {
+            await ctx.receive('go');
+            throw new StepError('down', { category: 'permanent' });
+          },
+        });
+      const [one, two, three] = [lateOf('one'), lateOf('two'), lateOf('three')];
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [one, two, three]);
+      const fail = async (id: string): Promise<void> => {
+        await holdfast.signal(id, { name: 'go', value: true });
+        await assert.rejects(holdfast.result(id), { status: 'failed' });
+      };
+      const targetsOf = async (job: { readonly id: string }): Promise<readonly string[]> =>
+        (await holdfast.bulk.items(job.id)).map(({ target }) => target);
+      const redrives = [
+        [one, { pipeline: 'one', open: true }],
+        [two, { pipeline: 'two', status: 'failed', redriven: false }],
+      ] as const;
+      for (const [late, filter] of redrives) {
+        const { id: counted } = await holdfast.submit(late, undefined);
+        const { id: endsLater } = await holdfast.submit(late, undefined);
+        await fail(counted);
+        const dry = await holdfast.bulk.redrive({ filter, dryRun: true });
+        assert.equal((await dry.result()).seen, 1);
+        await fail(endsLater);
+        await fail((await holdfast.submit(late, undefined)).id);
+        const job = await holdfast.bulk.redrive({ filter, countedBy: dry.id });
+        await job.result();
+        assert.deepEqual(await targetsOf(job), [counted]);
+      }
+      const filter = { pipeline: 'three' };
+      const { id: counted } = await holdfast.submit(three, undefined);
+      const dry = await holdfast.bulk.cancel({ filter, dryRun: true });
+      assert.equal((await dry.result()).seen, 1);
+      const later = await holdfast.submit(three, undefined);
+      const job = await holdfast.bulk.cancel({ filter, countedBy: dry.id });
+      await job.result();
+      assert.deepEqual(await targetsOf(job), [counted]);
+      const unknown = holdfast.bulk.cancel({ filter, countedBy: later.id });
+      await assert.rejects(unknown, { code: 'execution-unknown' });
+    },
+  },
 ];
