@@ -11,7 +11,7 @@ const AFTER_POLL_MS = 150;
 
 export const SLOW_STORES: readonly Behaviour[] = [
   {
-    name: 'a caller without wakeups gets a result, also after a poll that nobody waited for',
+    name: 'a caller without wakeups gets a result, also after a poll without callers',
     async run(stage) {
       const echo = pipeline({ name: 'echo', run: (_, value: number) => value });
       const caller = stage.holdfastWith(() => ({ onWakeup: () => () => undefined }));
