@@ -216,7 +216,7 @@ const LEFT_WORK = `abandoned as materialized (
      where s.is_suspect -- guard: suspect-lost
        and (select now.at from now) - ${LOST_AT} >= ${WAIT_MS} -- guard: suspect-wait
        and (select now.at from now) - me.born_at >= ${WAIT_MS} -- guard: suspect-age
-       and case when s.is_suspect then not ${TRIES_ONE} end -- guard: suspect-one
+       and case when s.is_suspect then not ${TRIES_ONE} else true end -- guard: suspect-one
        and ${IS_ANNOUNCED} -- guard: suspect-announced
      order by s.claimed_at, s.id
      limit 1
