@@ -17,6 +17,7 @@ import { type Opened, useKeys } from './keys.ts';
 import { Nav } from './nav.tsx';
 import { isAllowed, type PageSpec, READERS } from './page-spec.ts';
 import { PAGES } from './pages.tsx';
+import { Palette } from './palette.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { Empty, PageHead, ProblemNote } from './parts/notes.tsx';
 import { StaleProvider, useStale } from './parts/stale.ts';
@@ -24,10 +25,10 @@ import { Toasts } from './parts/toast.tsx';
 import { Link, useLocation } from './router.tsx';
 import { StaleBanner, Topbar } from './topbar.tsx';
 
-// Parts that most visits do not need are loaded on demand.
+// Parts that most visits do not need are loaded on demand. The palette is not: keys typed while it
+// loads would be lost.
 const Guide = lazy(async () => ({ default: (await import('./guide/guide.tsx')).Guide }));
 const KeyHelp = lazy(async () => ({ default: (await import('./key-help.tsx')).KeyHelp }));
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
 const SignIn = lazy(async () => ({ default: (await import('./pages/sign-in.tsx')).SignIn }));
 
 export function App(): ReactNode {
@@ -113,10 +114,8 @@ function Frame({ caller }: { readonly caller: CallerMessage }): ReactNode {
           </Suspense>
         </ErrorBoundary>
       </main>
-      <Suspense fallback={null}>
-        {opened === 'palette' ? <Palette caller={caller} onClose={close} /> : null}
-        {opened === 'help' ? <KeyHelp onClose={close} /> : null}
-      </Suspense>
+      {opened === 'palette' ? <Palette caller={caller} onClose={close} /> : null}
+      <Suspense fallback={null}>{opened === 'help' ? <KeyHelp onClose={close} /> : null}</Suspense>
       <Toasts />
     </div>
   );
