@@ -2,12 +2,12 @@
 
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { blockedIn, type Count } from '../../src/features/overview/model.ts';
 import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
 import { requestTo } from '../../src/protocol/messages/request.ts';
 import { chooseProject, chosenProject } from './api/call.ts';
 import { useOverview } from './api/overview.ts';
 import { useMay, useOperation, useRead } from './api/reads.ts';
-import type { Counted } from './model/attention.ts';
 import { countText } from './model/words.ts';
 import { isAllowed, type PageSpec, READERS } from './page-spec.ts';
 import { PAGES } from './pages.tsx';
@@ -96,7 +96,8 @@ function useCounts({ roles }: CallerMessage): Counts {
   const { data } = useOverview(isReader);
   if (data === undefined) return {};
   const { questions, deadLetters, workers } = data;
-  const text = ({ count, capped }: Counted): string => `${countText(count)}${capped ? '+' : ''}`;
+  const text = ({ count, capped }: Count): string => `${countText(count)}${capped ? '+' : ''}`;
+  const blocked = blockedIn(data);
   const isWell = workers.stuck + workers.refused === 0;
   return {
     '/inbox':
@@ -109,6 +110,10 @@ function useCounts({ roles }: CallerMessage): Counts {
       deadLetters.count === 0
         ? undefined
         : { text: text(deadLetters), severity: 'bad', about: 'open dead letters' },
+    '/quarantine':
+      blocked.count === 0
+        ? undefined
+        : { text: text(blocked), severity: 'bad', about: 'blocked executions' },
     '/workers': {
       ...{ text: countText(workers.ready), severity: isWell ? 'plain' : 'bad' },
       about: 'workers ready',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallerMessage } from '../protocol/messages/coordinator.ts';
 import type { DepthMessage, WorkerMessage } from '../protocol/messages/sessions.ts';
-import { listenerFinding, workersFinding } from './doctor-coordinator.ts';
+import { blockedFinding, listenerFinding, workersFinding } from './doctor-coordinator.ts';
 
 function worker(about: Partial<WorkerMessage>): WorkerMessage {
   return { kind: 'remote', work: 'ready', ...about } as WorkerMessage;
@@ -42,4 +42,15 @@ test('the listener finding shows the coordinator’s report and the URL’s sche
   assert.equal(at('https://hf.example').change, undefined);
   assert.equal(at('http://[::1]:7433').change, undefined);
   assert.match(at('http://hf.example').change ?? '', /^Access keys travel unencrypted/);
+});
+
+test('doctor reports executions that their code blocks', () => {
+  const figures = { statuses: {}, ready: { count: 0, capped: false }, workers: 1 };
+  const quiet = { pipeline: 'order', ...figures };
+  assert.equal(blockedFinding({ pipelines: [quiet] }).change, undefined);
+  const blocked = { count: 8, capped: false };
+  const invoice = { pipeline: 'invoice', ...figures, blocked };
+  const { found, change } = blockedFinding({ pipelines: [invoice, quiet] });
+  assert.equal(found, '8 of invoice');
+  assert.match(change ?? '', /holdfast list --hold blocked/);
 });

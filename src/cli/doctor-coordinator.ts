@@ -2,6 +2,8 @@
 
 import { callOperation } from '../client/calls.ts';
 import { CallRefused } from '../client/client.ts';
+import type { OverviewMessage } from '../features/overview/messages.ts';
+import { blockedIn } from '../features/overview/model.ts';
 import type { CallerMessage } from '../protocol/messages/coordinator.ts';
 import type { DepthMessage, WorkerMessage } from '../protocol/messages/sessions.ts';
 import { isLoopback } from '../server/gate.ts';
@@ -12,6 +14,7 @@ import type { StoreFinding } from './doctor-store.ts';
 import { clientFor, urlFor } from './remote/connection.ts';
 
 const WORKERS_MAX = 1_000;
+const NAMES_MAX = 5;
 
 export interface CheckedCoordinator {
   /** True if a coordinator answers and admits this caller. */
@@ -32,11 +35,13 @@ export async function checkCoordinator(typed: Typed): Promise<CheckedCoordinator
     };
     const findings = [running, listenerFinding(new URL(url), caller)];
     if (!caller.roles.includes('operate')) return { isRunning: true, findings };
-    const [workers, depth] = await Promise.all([
+    const [workers, depth, overview] = await Promise.all([
       client.sessions.workers({ limit: WORKERS_MAX }),
       client.executions.depth(),
+      client.overview.read(),
     ]);
-    return { isRunning: true, findings: [...findings, workersFinding(workers.items, depth)] };
+    const work = [workersFinding(workers.items, depth), blockedFinding(overview)];
+    return { isRunning: true, findings: [...findings, ...work] };
   } catch (fault) {
     if (fault instanceof CallRefused) {
       const change = `${fault.message} Set HOLDFAST_KEY to a key of this coordinator.`;
@@ -69,6 +74,19 @@ export function listenerFinding(url: URL, { auth, hasAdmin }: CallerMessage): St
   const change =
     'Access keys travel unencrypted. Use https: set tls.keyFile and tls.certFile, or put a proxy in front.';
   return { ...finding, change };
+}
+
+export function blockedFinding(overview: Pick<OverviewMessage, 'pipelines'>): StoreFinding {
+  const { count, capped } = blockedIn(overview);
+  const what = 'blocked executions';
+  if (count === 0) return { what, found: 'none' };
+  const names = overview.pipelines.flatMap(({ pipeline, blocked }) => (blocked ? [pipeline] : []));
+  return {
+    what,
+    found: `${count}${capped ? '+' : ''} of ${[...new Set(names)].slice(0, NAMES_MAX).join(', ')}`,
+    change:
+      'Their code threw outside of a step, or does not match their history. Run "holdfast list --hold blocked", then "holdfast explain <id>" for the cause.',
+  };
 }
 
 /** Covers workers, not the shared duties of a coordinator. */

@@ -126,7 +126,8 @@ test('top prints the figures by pipeline, capped counts with a plus', async () =
     pipelines: [
       {
         pipeline: 'order',
-        statuses: { running: count(3), completed: count(10_000, true) },
+        statuses: { running: count(3), completed: count(10_000, true), queued: count(8) },
+        blocked: count(8),
         ready: count(10_000, true),
         oldestReadyAt: '2026-11-17T09:28:30.000Z',
         workers: 2,
@@ -153,11 +154,14 @@ test('top prints the figures by pipeline, capped counts with a plus', async () =
   ]);
   const lines = shown.out.split('\n');
   assert.equal(lines[0], '2026-11-17T09:30:00.000Z  2 workers, 3 running, room for 5');
-  assert.match(shown.out, /1 workers are stuck\.\n4 open questions, 1 overdue\.\n2 dead letters/);
+  assert.match(
+    shown.out,
+    /1 workers are stuck\.\n8 blocked executions: holdfast list --hold blocked\n4 open questions, 1 overdue\.\n2 dead letters/,
+  );
   assert.match(shown.out, / 2 {2}no-stock {2}order row-\* {2}None\./);
   assert.match(
     shown.out,
-    /order +10,000\+ +2 min +3 +0 +60 +2\.0 +5\.0 % +40 ms +1\.6 s +2 min +2\n$/,
+    /order +10,000\+ +2 min +3 +0 +8 +60 +2\.0 +5\.0 % +40 ms +1\.6 s +2 min +2\n$/,
   );
   const json = await ask(['top', '--json'], overview, trends);
   assert.deepEqual(JSON.parse(json.out), { overview, trends });

@@ -354,6 +354,10 @@ test('attention lists pipelines without workers, failing releases, dead letters,
         lastWorker: { owner: 'resizer@host-7', lastSeenAt: at(10_000) },
       },
       { pipeline: 'embedded', workers: 0, statuses: { running: ready }, ready: none },
+      {
+        ...{ pipeline: 'invoice', release: 'v2', workers: 1, ready: none },
+        ...{ statuses: { queued: ready }, blocked: ready },
+      },
     ],
     deadLetters: { count: 10_000, capped: true, causes: [] },
     questions: { open: { count: 4, capped: false }, overdue: { count: 1, capped: false } },
@@ -368,6 +372,10 @@ test('attention lists pipelines without workers, failing releases, dead letters,
   assert.equal(
     concerns[1]?.detail,
     '3 executions left running · last served by resizer@host-7, seen 20 s ago',
+  );
+  assert.equal(
+    concerns.find(({ key }) => key === 'blocked/invoice (release v2)')?.to,
+    '/executions?hold=blocked&pipeline=invoice',
   );
   const afterwards = concernsOf(overview, trends, [
     { pipeline: 'order', version: 3, active: 'v1' },
@@ -401,6 +409,7 @@ test('attention lists pipelines without workers, failing releases, dead letters,
     [
       ['bad', 'No worker serves alone'],
       ['bad', 'No worker serves left'],
+      ['bad', '3 invoice (release v2) executions are blocked'],
       ['bad', 'order is failing in release v2'],
       ['bad', '10,000+ dead letters, 0 causes'],
       ['bad', '1 worker stuck'],

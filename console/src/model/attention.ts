@@ -1,6 +1,7 @@
 // Lists the problems that need a person now, the worst first. Pure.
 
 import type { OverviewMessage, TrendsMessage } from '../../../src/features/overview/messages.ts';
+import type { Count } from '../../../src/features/overview/model.ts';
 import type { PipelineRolloutMessage } from '../../../src/features/releases/messages.ts';
 import { countText, durationText, plural } from './words.ts';
 
@@ -17,22 +18,9 @@ export interface Concern {
 const LONG_WAIT_MS = 60_000;
 const CAUSES_MAX = 3;
 
-export interface Counted {
-  readonly count: number;
-  readonly capped: boolean;
-}
-
 /** The store counts up to a limit: `10,000+`. */
-export function cappedText({ count, capped }: Counted, one: string): string {
+export function cappedText({ count, capped }: Count, one: string): string {
   return capped ? `${plural(count, one, '').trim()}+ ${one}s` : plural(count, one);
-}
-
-export function sumOf(counts: readonly (Counted | undefined)[]): Counted {
-  const known = counts.filter((each) => each !== undefined);
-  return {
-    count: known.reduce((sum, { count }) => sum + count, 0),
-    capped: known.some(({ capped }) => capped),
-  };
 }
 
 export function concernsOf(
@@ -52,6 +40,7 @@ export function concernsOf(
           },
         ]),
     ...overview.pipelines.flatMap((figures) => readyConcern(figures, nowMs)),
+    ...overview.pipelines.flatMap(blockedConcern),
     ...(trends?.pipelines ?? [])
       .filter((figures) => !isRedriven(figures, deadLetters))
       .flatMap((figures) => failingConcern(figures, rollouts)),
@@ -91,7 +80,7 @@ function readyConcern(
     ready.count === 0 || oldestReadyAt === undefined ? undefined : ago(oldestReadyAt);
   if (waitedMs === undefined && left === undefined) return [];
   if (isServed && (waitedMs ?? 0) < LONG_WAIT_MS) return [];
-  const name = release === undefined ? pipeline : `${pipeline} (release ${release})`;
+  const name = shownName({ pipeline, release });
   const details = [
     ...(waitedMs === undefined
       ? []
@@ -113,6 +102,32 @@ function readyConcern(
       detail: details.join(' · '),
       to: `/executions?${shown}&pipeline=${encodeURIComponent(pipeline)}`,
       verb: 'View',
+    },
+  ];
+}
+
+function shownName({
+  pipeline,
+  release,
+}: {
+  readonly pipeline: string;
+  readonly release?: string | undefined;
+}): string {
+  return release === undefined ? pipeline : `${pipeline} (release ${release})`;
+}
+
+/** Code that throws outside of a step is most often a bad deploy. Its executions do not end. */
+function blockedConcern(figures: OverviewMessage['pipelines'][number]): readonly Concern[] {
+  const { pipeline, blocked } = figures;
+  if (blocked === undefined) return [];
+  const name = shownName(figures);
+  const isOne = blocked.count === 1 && !blocked.capped;
+  return [
+    {
+      ...{ key: `blocked/${name}`, severity: 'bad', verb: 'View' },
+      title: `${cappedText(blocked, `${name} execution`)} ${isOne ? 'is' : 'are'} blocked`,
+      detail: 'Their code threw outside of a step, or does not match their history.',
+      to: `/executions?hold=blocked&pipeline=${encodeURIComponent(pipeline)}`,
     },
   ];
 }

@@ -2,6 +2,7 @@
 
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import type { RefusedWriteMessage } from '../../../src/features/audit/messages.ts';
+import type { Count } from '../../../src/features/overview/model.ts';
 import type {
   ExecutionInFull,
   HistoryMessage,
@@ -11,7 +12,7 @@ import type {
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type FullHistory, useHistory } from '../api/history.ts';
 import { type Read, useMay, useRead } from '../api/reads.ts';
-import { type Counted, cappedText } from '../model/attention.ts';
+import { cappedText } from '../model/attention.ts';
 import { ownersOf } from '../model/events.ts';
 import { ENDED, severityOf } from '../model/statuses.ts';
 import { splitOf, waterfallOf } from '../model/waterfall.ts';
@@ -107,7 +108,7 @@ interface Loaded {
 }
 
 /** Other executions that failed with the same code. */
-interface Others extends Counted {
+interface Others extends Count {
   readonly code: string;
 }
 

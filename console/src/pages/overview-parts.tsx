@@ -3,10 +3,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { OverviewMessage, TrendsMessage } from '../../../src/features/overview/messages.ts';
+import { sumOf } from '../../../src/features/overview/model.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { call } from '../api/call.ts';
 import { useCaller } from '../api/reads.ts';
-import { type Concern, sumOf } from '../model/attention.ts';
+import type { Concern } from '../model/attention.ts';
 import { OPEN } from '../model/statuses.ts';
 import { countText, durationText } from '../model/words.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';

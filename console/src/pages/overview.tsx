@@ -3,10 +3,11 @@
 
 import { type ReactNode, useState } from 'react';
 import type { OverviewMessage, TrendsMessage } from '../../../src/features/overview/messages.ts';
+import { blockedIn, sumOf } from '../../../src/features/overview/model.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOverview } from '../api/overview.ts';
 import { useMay, useRead } from '../api/reads.ts';
-import { concernsOf, sumOf } from '../model/attention.ts';
+import { concernsOf } from '../model/attention.ts';
 import { countText, durationText } from '../model/words.ts';
 import { HeatMap } from '../parts/heat-map.tsx';
 import { PageHead, ProblemNote } from '../parts/notes.tsx';
@@ -110,6 +111,8 @@ function Figures({ overview, trends, pipeline }: FiguresProps): ReactNode {
     sumOf(pipelines.map(({ statuses }) => statuses[name]));
   const [queued, running, waiting] = [of('queued'), of('running'), of('waiting')];
   const open = sumOf([queued, running, waiting]);
+  const blocked = blockedIn({ pipelines });
+  const free = { ...queued, count: Math.max(0, queued.count - blocked.count) };
   const minutes =
     trends === undefined ? 1 : (Date.parse(trends.to) - Date.parse(trends.from)) / 60_000;
   const perMinute = trends === undefined ? undefined : endedIn(trends.total.ended) / minutes;
@@ -157,7 +160,7 @@ function Figures({ overview, trends, pipeline }: FiguresProps): ReactNode {
         value={known ? countedText(open) : undefined}
         about={
           known
-            ? `${countedText(running)} running · ${countedText(waiting)} waiting · ${countedText(queued)} queued`
+            ? `${countedText(running)} running · ${countedText(waiting)} waiting · ${countedText(free)} queued${blocked.count === 0 ? '' : ` · ${countedText(blocked)} blocked`}`
             : ' '
         }
         to="/executions?status=queued&status=running&status=waiting"

@@ -1,10 +1,12 @@
 // Figures for operators: what a project has now, and how its executions ended (X-91 … X-93).
 
 import assert from 'node:assert/strict';
+import type { ExecutionId, PipelineName } from '../../../src/execution/names.ts';
 import type { PipelineCounts } from '../../../src/features/overview/model.ts';
 import type { ReadEnded } from '../../../src/features/overview/port.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { type Instant, toInstant } from '../../../src/support/clock.ts';
+import { expectKind } from '../../lease/expect.ts';
 import { parkedOn } from '../awaits/awaiting.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { ended, letter, mustRedrive } from '../repair/repairing.ts';
@@ -117,6 +119,37 @@ export const overviewCases: readonly ExecutionCase[] = [
       assert.deepEqual(counts?.ready, exactly(2));
       assert.equal(counts?.oldestReadyAt, first);
       assert.deepEqual(counts?.statuses, { queued: exactly(3) });
+    },
+  },
+  {
+    upholds: 'X-91',
+    name: 'blocked executions are counted by pipeline, paused or not, until they are resumed',
+    async run({ store }) {
+      const { executions } = store;
+      const ann = await worker(store);
+      const block = async (pipeline: PipelineName): Promise<ExecutionId> => {
+        const id = await mustSubmit(store, { pipeline });
+        const [claimed] = await claimAll(store, ann, { pipelines: [pipeline] });
+        assert(claimed !== undefined);
+        const events = [{ kind: 'blocked' }] as const;
+        const back = { ...heldOf(claimed, ann), events, blocked: true };
+        expectKind(await executions.giveBack(back), 'given-back');
+        return id;
+      };
+      const first = await block(PIPELINE);
+      const second = await block(PIPELINE);
+      await block(OTHER_PIPELINE);
+      await executions.pause(commanding(second));
+      await executions.pause(commanding(await mustSubmit(store)));
+      await mustSubmit(store, { project: OTHER_PROJECT });
+      const counts = await countsOf(store);
+      assert.deepEqual(counts?.blocked, exactly(2));
+      assert.deepEqual(counts?.statuses, { queued: exactly(3) });
+      assert.deepEqual((await countsOf(store, OTHER_PIPELINE))?.blocked, exactly(1));
+      await executions.resume(commanding(first));
+      assert.deepEqual((await countsOf(store))?.blocked, exactly(1));
+      await executions.resume(commanding(second));
+      assert.equal((await countsOf(store))?.blocked, undefined);
     },
   },
   {

@@ -1,7 +1,7 @@
 // Prints lists in pages: one page, or all in turn.
 
 import type { CallOptions, HoldfastClient, Page } from '../../client/client.ts';
-import { STATUSES } from '../../execution/execution.ts';
+import { HOLDS, STATUSES } from '../../execution/execution.ts';
 import type { ScheduleMessage } from '../../features/schedules/messages.ts';
 import type { Address } from '../../protocol/messages/request.ts';
 import type { WorkerMessage } from '../../protocol/messages/sessions.ts';
@@ -190,6 +190,7 @@ export const listCommand: CommandSpec = list({
       value: 'order',
       help: 'newest or oldest by submission, or ended: by end, the last one first (default newest)',
     },
+    hold: { value: 'hold', help: `Only with this hold: ${HOLDS.join(', ')} (default all)` },
     key: { value: 'key', help: 'Only with this key (default all)' },
     parent: { value: 'id', help: 'Only children of this execution (default all)' },
     code: { value: 'code', help: 'Only failed for good with this code (default all)' },

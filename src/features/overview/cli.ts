@@ -11,6 +11,7 @@ import { CONNECTION_FLAGS, clientFor } from '../../cli/remote/connection.ts';
 import { print, printLine, RedrawnLines, table } from '../../cli/screen.ts';
 import { systemTimers } from '../../support/timer.ts';
 import type { OverviewMessage, TrendsMessage } from './messages.ts';
+import { blockedIn, type Count } from './model.ts';
 
 export const topCommand: CommandSpec = {
   usage: 'holdfast top [--range 1h] [--once] [--json]',
@@ -57,24 +58,26 @@ interface Shown {
   readonly trends: TrendsMessage;
 }
 
-type Counted = { readonly count: number; readonly capped: boolean };
-
 /** `10,000+` if there are more. */
-function shownCount({ count, capped }: Counted = { count: 0, capped: false }): string {
+function shownCount({ count, capped }: Count = { count: 0, capped: false }): string {
   return `${count.toLocaleString('en-US')}${capped ? '+' : ''}`;
 }
 
 const HEAD = [
-  ...['PIPELINE', 'RELEASE', 'READY', 'OLDEST', 'RUNNING', 'WAITING', 'ENDED', 'PER MIN'],
-  ...['FAILED', 'P50', 'P95', 'P99', 'WORKERS'],
+  ...['PIPELINE', 'RELEASE', 'READY', 'OLDEST', 'RUNNING', 'WAITING', 'BLOCKED'],
+  ...['ENDED', 'PER MIN', 'FAILED', 'P50', 'P95', 'P99', 'WORKERS'],
 ];
 
 function linesOf({ overview, trends }: Shown): readonly string[] {
   const { workers, deadLetters, questions } = overview;
+  const blocked = blockedIn(overview);
   const head = `${overview.at}  ${workers.ready} workers, ${workers.running} running, room for ${workers.room}`;
   const notes = [
     ...(workers.stuck > 0 ? [`${workers.stuck} workers are stuck.`] : []),
     ...(workers.refused > 0 ? [`${workers.refused} workers have a refused release.`] : []),
+    ...(blocked.count > 0
+      ? [`${shownCount(blocked)} blocked executions: holdfast list --hold blocked`]
+      : []),
     ...(questions.open.count > 0
       ? [`${shownCount(questions.open)} open questions, ${shownCount(questions.overdue)} overdue.`]
       : []),
@@ -121,6 +124,7 @@ function rowOf(route: Route, overview: OverviewMessage, trends: TrendsMessage): 
     oldest === undefined ? '' : shownMs(Date.parse(overview.at) - Date.parse(oldest)),
     shownCount(now?.statuses['running']),
     shownCount(now?.statuses['waiting']),
+    shownCount(now?.blocked),
     String(all),
     (all / minutes).toFixed(1),
     all === 0 ? '' : `${((100 * bad) / all).toFixed(1)} %`,

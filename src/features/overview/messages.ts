@@ -45,6 +45,12 @@ const pipelineFigures = closed({
   oldestReadyAt: Type.Optional(
     documented(instant, 'Since when the longest waiting of them is ready.'),
   ),
+  blocked: Type.Optional(
+    documented(
+      cappedCount,
+      'Executions that their code blocks: it threw outside of a step, or does not match the history. Their state counts them too. Absent if none was counted.',
+    ),
+  ),
   workers: documented(count, 'Live workers that serve it. Draining and stuck ones do not count.'),
   lastWorker: Type.Optional(
     closed(

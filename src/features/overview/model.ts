@@ -24,6 +24,8 @@ export interface PipelineCounts {
   readonly ready: Count;
   /** Since when the longest waiting of these has been ready. */
   readonly oldestReadyAt?: Instant;
+  /** Executions with the hold `blocked`, which their status counts too. Absent if none was counted. */
+  readonly blocked?: Count;
 }
 
 /** Open dead letters with one pipeline, one code and steps whose names differ only in digits. */
@@ -67,6 +69,22 @@ export function stepFamily(step: string): string {
 
 export function countUpTo(count: number, max: number = COUNT_MAX): Count {
   return { count: Math.min(count, max), capped: count > max };
+}
+
+export function sumOf(counts: readonly (Count | undefined)[]): Count {
+  const known = counts.filter((each) => each !== undefined);
+  return {
+    count: known.reduce((sum, { count }) => sum + count, 0),
+    capped: known.some(({ capped }) => capped),
+  };
+}
+
+export function blockedIn({
+  pipelines,
+}: {
+  readonly pipelines: readonly { readonly blocked?: Count }[];
+}): Count {
+  return sumOf(pipelines.map(({ blocked }) => blocked));
 }
 
 // Rollups: how many executions ended in an interval, by pipeline, status and duration. Intervals of

@@ -17,7 +17,7 @@ import {
 } from '../../features/overview/model.ts';
 import type { OverviewStore, ReadFigures } from '../../features/overview/port.ts';
 import { type Instant, toInstant } from '../../support/clock.ts';
-import { STATUS_CODES, toStatus } from '../execution-rows.ts';
+import { codesWith, STATUS_CODES, toStatus } from '../execution-rows.ts';
 import { FIRST_ID, LAST_ID } from './newest-first.ts';
 import { routesUpTo } from './routes.ts';
 import { all, dialects, type Gateway, one, type Script, sql, sqlPerDialect } from './script.ts';
@@ -141,6 +141,26 @@ const READY = sqlPerDialect(
       .join('\n union all\n'),
 );
 
+// One range for each stored value of the hold. An order keeps PostgreSQL on the index of holds.
+const HELD = '(e.project collate "POSIX", e.hold, e.id)';
+const BLOCKED = sql(`
+  select route, count(*) as count
+    from (${codesWith('blocked')
+      .map(
+        (code) => `
+          select * from (
+          select e.pipeline as route
+            from hf.execution as e indexed by execution_held
+           where e.hold <> 0
+             and ${HELD} >= (:project, ${code}, ${FIRST_ID})
+             and ${HELD} < (:project, ${code}, ${LAST_ID})
+           order by e.project collate "POSIX" desc, e.hold desc, e.id desc
+           limit ${ROWS}) as of_${code}`,
+      )
+      .join(' union all ')}
+           limit ${ROWS}) as blocked
+   group by route`);
+
 const CAUSES = sql(`
   select pipeline, code, step, count(*) as count, min(at) as first_at, max(at) as last_at, max(execution_id::text) as newest
     from (select d.pipeline, d.code, d.step, d.at, d.execution_id
@@ -186,7 +206,8 @@ function* figures(query: ReadFigures): Script<Figures> {
 }
 
 type StatusCounts = Partial<Record<Status, Count>>;
-type CountRow = { readonly route: string; readonly status: number; readonly count: number };
+type RouteCount = { readonly route: string; readonly count: number };
+type CountRow = RouteCount & { readonly status: number };
 
 function* pipelineCounts(query: ReadFigures): Script<readonly PipelineCounts[]> {
   const found = yield* all<{ readonly name: string }>(ROUTES, query);
@@ -196,13 +217,20 @@ function* pipelineCounts(query: ReadFigures): Script<readonly PipelineCounts[]> 
   const byStatus = yield* all<CountRow>(BY_STATUS, query);
   const byRoute = yield* all<CountRow>(BY_ROUTE, { ...query, routes, ...limits });
   const ready = yield* all<ReadyRow>(READY, { ...query, routes, ...limits });
+  const blocked = yield* all<RouteCount>(BLOCKED, query);
+  const isCut = blocked.reduce((sum, { count }) => sum + count, 0) >= ROWS;
+  const blockedByRoute = new Map(blocked.map(({ route, count }) => [route, countUpTo(count)]));
   const statuses = statusesOf({ routes: found, byStatus, byRoute }, limits);
   const readyByRoute = Map.groupBy(ready, ({ route }) => route);
-  return [...statuses].sort(byName).map(([route, counts]) => ({
-    ...parseRoute(route),
-    statuses: counts,
-    ...readyOf(readyByRoute.get(route) ?? [], limits),
-  }));
+  return [...statuses].sort(byName).map(([route, counts]) => {
+    const held = blockedByRoute.get(route);
+    return {
+      ...parseRoute(route),
+      statuses: counts,
+      ...readyOf(readyByRoute.get(route) ?? [], limits),
+      ...(held && { blocked: { ...held, capped: isCut } }),
+    };
+  });
 }
 
 function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

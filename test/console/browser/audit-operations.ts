@@ -83,6 +83,38 @@ const attention: BrowserCase = {
   },
 };
 
+const blockedFirst: BrowserCase = {
+  name: 'executions that their code blocks are on the overview and in the navigation',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const holdfast = new Holdfast({ store: coordinator.store });
+    const invoice = pipeline({
+      name: 'invoice',
+      run: () => {
+        throw new TypeError('Cannot read properties of undefined.');
+      },
+    });
+    await holdfast.worker({ pipelines: [invoice], owner: 'invoice@host-6' });
+    const handles = await Promise.all([1, 2].map(() => holdfast.submit(invoice, undefined)));
+    await driver.open('/', 'Overview');
+    const region = page.getByRole('region', { name: 'Needs attention' });
+    const row = region
+      .getByRole('listitem')
+      .filter({ hasText: '2 invoice executions are blocked' });
+    await row.waitFor();
+    await figure(page, 'Open now')
+      .getByText(/\d+ blocked$/)
+      .waitFor();
+    const nav = page.getByRole('navigation', { name: 'Pages' });
+    await nav.getByTitle(/^\d+ blocked executions$/).waitFor();
+    await row.getByRole('link').click();
+    await driver.heading('Executions').waitFor();
+    await page.getByRole('cell', { name: 'invoice' }).first().waitFor();
+    for (const { id } of handles) await holdfast.cancel(id);
+    await holdfast.close();
+  },
+};
+
 /** One scale: each end has its own colour. */
 const ENDS = [
   ['completed', 'why-ok'],
@@ -400,6 +432,19 @@ const heat: BrowserCase = {
 };
 
 export const AUDIT_CASES: readonly BrowserCase[] = [
-  ...[attention, severities, bulk, undo, keys, finds, order, compressed, oneCause, heat, sizes],
+  ...[
+    attention,
+    blockedFirst,
+    severities,
+    bulk,
+    undo,
+    keys,
+    finds,
+    order,
+    compressed,
+    oneCause,
+    heat,
+    sizes,
+  ],
   numbers,
 ];

@@ -15,6 +15,12 @@ const bad = pipeline({
       throw new StepError('Nothing is left.', { category: 'permanent', code: 'no-stock' });
     }),
 });
+const broken = pipeline({
+  name: 'broken',
+  run: () => {
+    throw new TypeError('Cannot read properties of undefined.');
+  },
+});
 const asks = pipeline({ name: 'asks', run: (ctx) => ctx.await('approve', { timeoutMs: 60_000 }) });
 
 const counted: Case = {
@@ -59,6 +65,21 @@ const counted: Case = {
     assert.ok(Date.parse(left.lastSeenAt) >= Date.parse(overview.at) - 60_000);
     const other = await (await coordinator.client(['operate'], 'theirs')).overview.read();
     assert.deepEqual([other.pipelines, other.deadLetters.count, other.workers.ready], [[], 0, 0]);
+  },
+};
+
+const blocked: Case = {
+  name: 'the overview counts executions that their code blocks',
+  async run(coordinator) {
+    const client = await coordinator.client(['submit', 'operate'], 'ours');
+    await coordinator.worker([broken], { project: 'ours' });
+    await Promise.all([1, 2, 3].map(() => client.executions.submit({ pipeline: 'broken' })));
+    const counted = await until(async () => {
+      const [figures] = (await client.overview.read()).pipelines;
+      return figures?.blocked?.count === 3 ? figures : undefined;
+    });
+    assert.deepEqual(counted.blocked, { count: 3, capped: false });
+    assert.deepEqual(counted.ready, { count: 0, capped: false });
   },
 };
 
@@ -210,4 +231,11 @@ const heartbeats: Case = {
   },
 };
 
-export const overviewCases: readonly Case[] = [heartbeats, counted, trends, found, combined];
+export const overviewCases: readonly Case[] = [
+  heartbeats,
+  counted,
+  blocked,
+  trends,
+  found,
+  combined,
+];
