@@ -165,7 +165,6 @@ function chargedStore(
       deadLetterGroups: charged(executions.deadLetterGroups),
       interactions: charged(executions.interactions),
       listArchived: charged(executions.listArchived),
-      // What a fire submits depends on its schedule.
       fireSchedule: charged(executions.fireSchedule),
     },
   };

@@ -55,36 +55,27 @@ function refusingOdd<Request extends OwnerWrite>(request: Request): Request {
   throw new Fault('store-rejected', 'This cannot be stored.');
 }
 
+const refusingOutputs: Parameters<typeof on>[0] = (executions) => ({
+  finish: async (request) => {
+    if (request.status === 'completed') throw new Fault('store-rejected', 'Not this one.');
+    return executions.finish(request);
+  },
+});
+
 test('X-101: the last step is recorded when the store cannot take the output after it', async () => {
-  await on(
-    (executions) => ({
-      finish: async (request) => {
-        if (request.status === 'completed') throw new Fault('store-rejected', 'Not this one.');
-        return executions.finish(request);
-      },
-    }),
-    async (holdfast, run) => {
-      const id = await run(pipeline({ name: 'plain', run: (ctx) => ctx.step('paid', () => 1) }));
-      await assert.rejects(holdfast.result(id, soon()), { message: /Not this one/ });
-      const kinds = (await holdfast.history(id)).map(({ kind }) => kind);
-      assert.deepEqual(kinds, ['submitted', 'claimed', 'step-completed', 'failed']);
-    },
-  );
+  await on(refusingOutputs, async (holdfast, run) => {
+    const id = await run(pipeline({ name: 'plain', run: (ctx) => ctx.step('paid', () => 1) }));
+    await assert.rejects(holdfast.result(id, soon()), { message: /Not this one/ });
+    const kinds = (await holdfast.history(id)).map(({ kind }) => kind);
+    assert.deepEqual(kinds, ['submitted', 'claimed', 'step-completed', 'failed']);
+  });
 });
 
 test('an output that the store cannot take fails the execution too', async () => {
-  await on(
-    (executions) => ({
-      finish: async (request) => {
-        if (request.status === 'completed') throw new Fault('store-rejected', 'Not this one.');
-        return executions.finish(request);
-      },
-    }),
-    async (holdfast, run) => {
-      const id = await run(pipeline({ name: 'plain', run: () => 1 }));
-      await assert.rejects(holdfast.result(id, soon()), { message: /Not this one/ });
-    },
-  );
+  await on(refusingOutputs, async (holdfast, run) => {
+    const id = await run(pipeline({ name: 'plain', run: () => 1 }));
+    await assert.rejects(holdfast.result(id, soon()), { message: /Not this one/ });
+  });
 });
 
 test('a history that cannot be read blocks the execution, which can be resumed', async () => {
