@@ -122,6 +122,8 @@ export async function startIncidents(target: Target): Promise<Incidents> {
   await ended([...(await submit('invoice', 6)), ...(await submit('shipment', 8))]);
   const [stuck = ''] = await submit('refund', 1);
   let resizer = await startResizer(target);
+  // A worker announces itself before its first claim. Only then can the coordinator name it.
+  await ended(await submit('resize-image', 1));
   await killed(resizer);
   const resizing = await submit('resize-image', 4);
   const isEnded = async (id: string): Promise<boolean> =>
