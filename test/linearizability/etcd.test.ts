@@ -30,6 +30,7 @@ registerRecorded(
       },
     };
   },
-  // Its clients keep its time, which stands still while none of them can write (C-10).
-  Number.POSITIVE_INFINITY,
+  // Its clients keep its time. It stands still while none of them can write, and a client that was
+  // frozen is behind the others. But no session ends before one clock has seen all of its time (C-10).
+  { lateMs: Number.POSITIVE_INFINITY, skewMs: Number.POSITIVE_INFINITY },
 );

@@ -17,5 +17,5 @@ registerRecorded(
       },
     };
   },
-  100,
+  { lateMs: 100 },
 );

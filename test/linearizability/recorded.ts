@@ -12,6 +12,7 @@ import {
   checkLinearizability,
   drawViolation,
   type LeaseCallEvent,
+  type LeaseModelOptions,
   leaseHistory,
   leaseModel,
 } from '../../src/testing/linearizability/index.ts';
@@ -39,8 +40,8 @@ const PLAY_MS_MAX = 3_600_000;
 export function registerRecorded(
   store: string,
   start: () => Promise<RecordedServer>,
-  /** By how much the store may notice an expiry late. */
-  lateMs: number,
+  /** How exactly the store notices an expiry. */
+  times: Pick<LeaseModelOptions, 'lateMs' | 'skewMs'>,
 ): void {
   test(`P2, T-6, K-1: an order explains every reply of ${store} under faults`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-history-'));
@@ -56,7 +57,7 @@ export function registerRecorded(
       await stage.end();
       await server.stop();
     }
-    check(t, folder, lateMs);
+    check(t, folder, times);
     rmSync(folder, { recursive: true });
   });
 }
@@ -146,13 +147,17 @@ class HistoryStage {
   }
 }
 
-function check(t: TestContext, folder: string, lateMs: number): void {
+function check(
+  t: TestContext,
+  folder: string,
+  times: Pick<LeaseModelOptions, 'lateMs' | 'skewMs'>,
+): void {
   const events = globSync('*.jsonl', { cwd: folder }).flatMap((file) =>
     readFileSync(join(folder, file), 'utf8').split('\n').flatMap(parsed),
   );
   const operations = leaseHistory(events);
   const startedAt = performance.now();
-  const result = checkLinearizability(leaseModel({ policy: POLICY, lateMs }), operations);
+  const result = checkLinearizability(leaseModel({ policy: POLICY, ...times }), operations);
   const ms = Math.round(performance.now() - startedAt);
   const lost = operations.filter(({ reply }) => reply === undefined).length;
   const takeovers = operations.filter(({ reply }) => {

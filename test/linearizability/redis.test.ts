@@ -23,5 +23,5 @@ registerRecorded(
       },
     };
   },
-  100,
+  { lateMs: 100 },
 );

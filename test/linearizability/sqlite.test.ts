@@ -13,5 +13,5 @@ registerRecorded(
       stop: () => rm(folder, { recursive: true, force: true }),
     };
   },
-  100,
+  { lateMs: 100 },
 );

@@ -48,6 +48,19 @@ test('a successor before the end of the ttl is a violation', async () => {
   assert.equal(scene.check().kind, 'violation');
 });
 
+test('C-10: a client whose clock is ahead may see an expiry early, and takes nothing over early', async () => {
+  const scene = openScene();
+  const [ann, bob] = [await scene.client('ann'), await scene.client('bob')];
+  await ann.acquire();
+  scene.clock.jumpWall(TTL_MS + 1);
+  await bob.inspect();
+  assert.equal(scene.check().kind, 'violation');
+  assert.equal(scene.check({ skewMs: TTL_MS }).kind, 'linearizable');
+  await bob.beat();
+  await bob.acquire();
+  assert.equal(scene.check({ skewMs: TTL_MS }).kind, 'violation');
+});
+
 test('a checkpoint that is accepted long after the lapse is a violation', async () => {
   const scene = openScene();
   const ann = await scene.client('ann');
@@ -183,7 +196,7 @@ function openScene(broken: (store: KernelStore) => KernelStore = (store) => stor
       elapsedMs += ms;
     },
     check(
-      options: { readonly lateMs?: number } = {},
+      options: { readonly lateMs?: number; readonly skewMs?: number } = {},
       from: readonly LeaseCallEvent[] = events,
     ): LinearizabilityResult {
       return checkLinearizability(leaseModel({ policy: POLICY, ...options }), leaseHistory(from));

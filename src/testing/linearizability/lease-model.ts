@@ -54,6 +54,12 @@ export interface LeaseModelOptions {
   /** Milliseconds by which the store's clock may be ahead of that of the history. Default 20. */
   readonly earlyMs?: number;
   /**
+   * Milliseconds by which the readings of the store's time may differ between its clients, as on
+   * etcd. A client ahead of the holder sees a session lapse or expire so much earlier. No session
+   * ends earlier. Default 0.
+   */
+  readonly skewMs?: number;
+  /**
    * Milliseconds by which the store may notice a lapse or an expiry late. Default: no bound, as for
    * a store that extends sessions after an outage.
    */
@@ -91,7 +97,7 @@ export function leaseModel(
   options: LeaseModelOptions = {},
 ): SequentialModel<LeaseModelState, LeaseCall, unknown> {
   const policy = resolvePolicy(options.policy);
-  const { earlyMs = 20, lateMs = Number.POSITIVE_INFINITY } = options;
+  const { earlyMs = 20, skewMs = 0, lateMs = Number.POSITIVE_INFINITY } = options;
 
   /** The conditions that the times of the history allow, between `from` and `to`. */
   const conditionsOf = (
@@ -105,8 +111,8 @@ export function leaseModel(
     const untilLapse = record.ttlMs - record.graceMs;
     const isPossible: Record<Condition, boolean> = {
       alive: least < untilLapse,
-      lapsed: record.graceMs > 0 && most >= untilLapse && least < record.ttlMs,
-      overdue: most >= record.ttlMs,
+      lapsed: record.graceMs > 0 && most + skewMs >= untilLapse && least < record.ttlMs,
+      overdue: most + skewMs >= record.ttlMs,
       ended: most >= record.ttlMs,
     };
     return CONDITIONS.filter((condition) => isPossible[condition]);
