@@ -1,5 +1,5 @@
 import { nearestName } from '../src/support/options.ts';
-import { STORE_KINDS, type StoreKind, type Suite } from './suite.ts';
+import { type Plan, STORE_KINDS, type StoreKind, type Suite } from './suite.ts';
 
 export interface Command {
   readonly suite: Suite;
@@ -7,6 +7,7 @@ export interface Command {
   readonly json: boolean;
   readonly stores: readonly StoreKind[];
   readonly only: string;
+  readonly part: Plan['part'];
   readonly spikes: string | undefined;
 }
 
@@ -15,7 +16,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-const WITH_VALUE = ['--store', '--case', '--spikes'] as const;
+const WITH_VALUE = ['--store', '--case', '--part', '--spikes'] as const;
 const FLAGS = ['--quick', '--json', ...WITH_VALUE] as const;
 
 /** The default of `--spikes`. */
@@ -42,6 +43,7 @@ export function parseCommandLine(
     json: flags.has('--json'),
     stores: parseStores(flags.get('--store')),
     only: flags.get('--case') ?? '',
+    part: parsePart(flags.get('--part') ?? '1/1'),
     spikes: flags.get('--spikes') ?? process.env[SPIKES_VARIABLE],
   };
 }
@@ -59,6 +61,7 @@ export function usage(suites: readonly Suite[]): string {
     '  --json             Print one JSON object per line instead of tables',
     `  --store=<stores>   Measure these stores: ${STORE_KINDS.join(', ')} (default all)`,
     '  --case=<text>      Run only cases whose name contains the text',
+    '  --part=<n>/<of>    Run the nth part of the attacks of tenants, such as 1/4',
     `  --spikes=<folder>  Scripts that executions and coordinator compare with (default ${SPIKES_VARIABLE},`,
     '                     then ../shared/spikes; without them, executions uses its own floors)',
   ].join('\n');
@@ -81,6 +84,12 @@ function parseStores(value: string | undefined): readonly StoreKind[] {
   const wrong = named.find((name) => !(STORE_KINDS as readonly string[]).includes(name));
   if (wrong !== undefined) throw unknown('store', wrong, STORE_KINDS);
   return STORE_KINDS.filter((kind) => named.includes(kind));
+}
+
+function parsePart(value: string): Plan['part'] {
+  const [nth, of] = (/^(\d+)\/(\d+)$/.exec(value)?.slice(1) ?? []).map(Number);
+  if (nth !== undefined && of !== undefined && 0 < nth && nth <= of) return { nth, of };
+  throw new UsageError(`--part=${value} is not valid. Write it as 1/3, 2/3 or 3/3.`);
 }
 
 function unknown(what: string, written: string, known: readonly string[]): UsageError {

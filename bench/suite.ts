@@ -9,6 +9,8 @@ export interface Plan {
   readonly stores: readonly StoreKind[];
   /** Only cases whose name contains this. */
   readonly only: string;
+  /** The nth part of the cases, such as 1 of 4. The tenants suite uses it. */
+  readonly part: { readonly nth: number; readonly of: number };
   /** The folder of the spikes, if the user named one. The executions and coordinator suites use it. */
   readonly spikes: string | undefined;
   /** Shows the current case in the terminal. */

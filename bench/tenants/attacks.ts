@@ -82,7 +82,7 @@ const LATE_BODIES = 10;
 const PIPELINES = 2_000;
 const DEAD_LETTERS = 3_000;
 const JOBS = 20;
-const CANCELLED = 30_000;
+const CANCELLED = 8_000;
 const GRPC_STREAMS = 8;
 const GRPC_AHEAD = 128;
 const FRAMES = { streams: 8, ahead: 4, messages: 200 };
@@ -360,6 +360,14 @@ async function endMany(tenant: Caller): Promise<void> {
   }
 }
 
+/** Leaves nothing to archive to the next round. */
+async function untilArchived(tenant: Caller): Promise<void> {
+  for (let left = 1; left > 0; await pause(100)) {
+    const { body } = await tenant.call('GET', '/v1/executions?limit=1');
+    left = (JSON.parse(body) as { items: readonly object[] }).items.length;
+  }
+}
+
 async function putLarge(tenant: Caller): Promise<void> {
   large = randomBytes(LARGE_BYTES);
   await tenant.call('PUT', `/v1/work/blobs/${digestOf(large)}`, large);
@@ -548,7 +556,7 @@ export const ATTACKS: readonly Attack[] = [
     operation: (tenant) => tenant.call('GET', `/v1/work/blobs/${digestOf(large)}`),
   },
   reading('dead-letter groups', '/v1/dead-letters/groups', failMany),
-  { name: 'bulk jobs', inFlight: 0, begin: cancelMany },
+  { name: 'bulk jobs', inFlight: 0, begin: cancelMany, end: cancelAll },
   {
     name: 'many names',
     inFlight: 8,
@@ -614,5 +622,11 @@ export const ATTACKS: readonly Attack[] = [
     operation: () => sendQueued(),
     end: purgeQueue,
   },
-  { name: 'archived executions', inFlight: 0, needs: 'archive', begin: endMany },
+  {
+    name: 'archived executions',
+    inFlight: 0,
+    needs: 'archive',
+    begin: endMany,
+    end: untilArchived,
+  },
 ];

@@ -8,6 +8,7 @@ import type { Plan } from '../../bench/suite.ts';
 const PLAN: Plan = {
   ...{ quick: false, only: '', spikes: undefined, progress: () => undefined },
   stores: ['sqlite', 'postgres'],
+  part: { nth: 1, of: 1 },
 };
 
 test('a step and an execution cost no more than their budgets', async () => {
