@@ -6,6 +6,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Refused } from './api/call.ts';
+import { watchReads } from './api/contact.ts';
 import { App } from './app.tsx';
 
 const RETRIES = 2;
@@ -25,6 +26,8 @@ const client = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 });
+
+watchReads(client.getQueryCache());
 
 export function showConsole(root: HTMLElement): void {
   createRoot(root).render(

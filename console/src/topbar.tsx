@@ -31,7 +31,7 @@ function Liveness(): ReactNode {
 
 function LivenessText({ contact }: { readonly contact: Contact }): ReactNode {
   if (contact.kind === 'returning') return 'Reconnecting…';
-  if (contact.kind === 'stale') return `Stale · ${durationText(contact.silentMs)}`;
+  if (contact.kind === 'stale') return `Stale · ${durationText(contact.forMs)}`;
   return (
     <>
       Live <span className="liveness-at">· {clockText(contact.receivedAt)}</span>
@@ -43,11 +43,15 @@ function LivenessText({ contact }: { readonly contact: Contact }): ReactNode {
 export function StaleBanner(): ReactNode {
   const contact = useContact();
   if (contact.kind !== 'stale') return null;
+  const { cause, forMs } = contact;
   return (
     <p className="stale-banner" role="alert">
-      <strong>The coordinator has not responded for {durationText(contact.silentMs)}.</strong> These
-      figures are from {clockText(Date.now() - contact.silentMs)}. The console retries every few
-      seconds.
+      <strong>
+        {cause === 'silent' ? 'The coordinator has not responded' : 'Reads have failed'} for{' '}
+        {durationText(forMs)}.
+      </strong>{' '}
+      {cause === 'silent' ? 'These' : 'Some'} figures are from {clockText(Date.now() - forMs)}. The
+      console retries every few seconds.
     </p>
   );
 }

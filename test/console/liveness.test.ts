@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { provideConsole } from '../../scripts/console/provide.ts';
 import { startHoldfast } from '../cli/spawned.ts';
 import { startChromium } from '../services/chromium.ts';
@@ -21,7 +22,17 @@ const PAGES = [
 /** Three pings are 12 s. */
 const NOTICED_MS = 20_000;
 
-test('no page looks healthy after three missed pings, and all recover', async () => {
+async function checkStale(page: Page): Promise<void> {
+  await page.getByText(/^Stale · \d+ s$/).waitFor();
+  assert.equal(await page.locator('.liveness-live').count(), 0);
+  assert.equal(await page.getByText('Healthy').count(), 0, page.url());
+  const colour = await page.evaluate<string>(
+    `getComputedStyle(document.querySelector('main > :last-child')).filter`,
+  );
+  assert.match(colour, /grayscale/, page.url());
+}
+
+test('no page looks healthy after failed reads or three missed pings, and all recover', async () => {
   await provideConsole(() => undefined);
   const cwd = await mkdtemp(join(tmpdir(), 'holdfast-frozen-'));
   const dev = startHoldfast(['dev', '--port', '0'], { cwd });
@@ -39,17 +50,27 @@ test('no page looks healthy after three missed pings, and all recover', async ()
         return driver;
       }),
     );
+    // The event stream goes on, and the reads fail at once or after a time limit.
+    const sick = drivers.slice(0, 2);
+    for (const [index, { page }] of sick.entries()) {
+      await page.route(/\/v1\/(?!events)/, async (route) => {
+        if (index === 0) await route.fulfill({ status: 500, body: 'a proxy' });
+      });
+    }
+    for (const { page } of sick) {
+      await page.getByText(/Reads have failed for \d+ s/).waitFor({ timeout: NOTICED_MS });
+      await checkStale(page);
+    }
+    for (const { page } of sick) {
+      await page.unrouteAll();
+      await page.locator('.liveness-live').waitFor();
+      await page.locator('.stale-banner').waitFor({ state: 'detached' });
+    }
     dev.child.kill('SIGSTOP');
     for (const { page } of drivers) {
       const banner = page.getByText(/has not responded for \d+ s/);
       await banner.waitFor({ timeout: NOTICED_MS });
-      await page.getByText(/^Stale · \d+ s$/).waitFor();
-      assert.equal(await page.locator('.liveness-live').count(), 0);
-      assert.equal(await page.getByText('Healthy').count(), 0, page.url());
-      const colour = await page.evaluate<string>(
-        `getComputedStyle(document.querySelector('main > :last-child')).filter`,
-      );
-      assert.match(colour, /grayscale/, page.url());
+      await checkStale(page);
     }
     await drivers[0]?.checkAccess('a stale page');
     await drivers[0]?.shoot('stale');

@@ -1,11 +1,11 @@
 // One event stream for all pages. An event means that something may have changed. The console then
 // refetches the visible queries, at most once a second.
 
-import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { type Query, type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { pathOf } from './call.ts';
-import { noteReceived, noteReturn, PING_MS, STALE_MS, silentMs } from './contact.ts';
+import { failingSince, noteReceived, noteReturn, PING_MS, STALE_MS, silentMs } from './contact.ts';
 import { CALLER, isLive } from './reads.ts';
 
 const REFETCH_INTERVAL_MS = 1_000;
@@ -24,11 +24,17 @@ class Refetcher {
 
   readonly request = (): void => {
     if (this.#timer !== undefined) return;
-    const inMs = Math.max(0, REFETCH_INTERVAL_MS - (performance.now() - this.#refetchedAt));
+    // A sick coordinator gets fewer requests.
+    const everyMs = failingSince() === undefined ? REFETCH_INTERVAL_MS : PING_MS;
+    const inMs = Math.max(0, everyMs - (performance.now() - this.#refetchedAt));
     this.#timer = window.setTimeout(() => {
       this.#timer = undefined;
       this.#refetchedAt = performance.now();
-      void this.#client.invalidateQueries({ predicate: isLive });
+      // A read under way may miss this change, so it is repeated later. Canceling it instead would hide
+      // that the coordinator never responds to it.
+      if (this.#client.isFetching({ predicate: isLive }) > 0) this.request();
+      const isIdle = (query: Query): boolean => isLive(query) && query.state.fetchStatus === 'idle';
+      void this.#client.invalidateQueries({ predicate: isIdle });
     }, inMs);
   };
 
@@ -77,7 +83,7 @@ class Stream {
     if (document.visibilityState === 'hidden') return;
     const silent = silentMs();
     if (silent > PING_MS) this.#refetcher.checkCaller();
-    else if (this.#wasSilent) this.#refetcher.request();
+    else if (this.#wasSilent || failingSince() !== undefined) this.#refetcher.request();
     this.#wasSilent = silent > PING_MS;
     if (silent > STALE_MS && performance.now() - this.#openedAt > STALE_MS) {
       this.close();
