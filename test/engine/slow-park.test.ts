@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
-import { pipeline } from '../../src/engine/pipeline.ts';
+import { type AnyPipeline, pipeline } from '../../src/engine/pipeline.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
+import { OutcomeUnknown } from '../../src/support/fault.ts';
 
 test('a timer that fires while its park is under way neither overtakes it nor is lost', async () => {
   const memory = openMemoryStore();
@@ -31,4 +32,54 @@ test('a timer that fires while its park is under way neither overtakes it nor is
   assert.equal(await handle.result({ signal: AbortSignal.timeout(5_000) }), 'awake');
   await holdfast.close();
   await store.close();
+});
+
+test('a worker that does not know whether its park happened begins no attempt of a step (P2)', async (t) => {
+  const memory = openMemoryStore();
+  const { executions } = memory;
+  const parked = Promise.withResolvers<void>();
+  const parkedAgain = Promise.withResolvers<void>();
+  let isLost = true;
+  let parksBesideSuccessor = 0;
+  const attempts: string[] = [];
+  const store = {
+    ...memory,
+    executions: {
+      ...executions,
+      park: async (request: Parameters<typeof executions.park>[0]) => {
+        const reply = await executions.park(request);
+        parked.resolve();
+        if (attempts.includes('successor') && ++parksBesideSuccessor === 2) parkedAgain.resolve();
+        if (isLost) throw new OutcomeUnknown('The reply was lost.');
+        return reply;
+      },
+    },
+  };
+  const flakyOf = (worker: string): AnyPipeline =>
+    pipeline({
+      name: 'flaky',
+      run: (ctx) =>
+        ctx.step(
+          'try',
+          async () => {
+            attempts.push(worker);
+            if (worker === 'first' && attempts.length === 1) throw new Error('not yet');
+            await parkedAgain.promise;
+          },
+          { retry: { attempts: 3, initialMs: 60 } },
+        ),
+    }) as AnyPipeline;
+  const first = new Holdfast({ store, parkAfterMs: 20 });
+  const successor = new Holdfast({ store: memory });
+  t.after(async () => {
+    isLost = false;
+    await Promise.all([first.close(), successor.close()]);
+    await memory.close();
+  });
+  await first.worker({ pipelines: [flakyOf('first')], pollMs: 20, ttlMs: 3_000 });
+  const handle = await first.submit('flaky', undefined);
+  await parked.promise;
+  await successor.worker({ pipelines: [flakyOf('successor')], pollMs: 10, ttlMs: 3_000 });
+  await handle.result({ signal: AbortSignal.timeout(5_000) });
+  assert.deepEqual(attempts, ['first', 'successor']);
 });

@@ -143,6 +143,14 @@ const BY_HAND: readonly Omit<PlantedBug, 'contract'>[] = [
     after: '',
   },
   {
+    id: 'a worker acts although its park may have happened',
+    rules: 'X-15, P2',
+    file: 'src/engine/run/journal.ts',
+    before:
+      "return this.#phase === 'closed' || (this.isWriting && this.#writing === this.#leaving);",
+    after: 'return false;',
+  },
+  {
     id: 'sessions that a claim finds overdue are not swept',
     rules: 'P4',
     file: 'src/engine/worker/duties.ts',

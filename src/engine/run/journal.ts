@@ -78,6 +78,8 @@ export class Journal {
   #batch: Batch = { entries: [], work: 0, progress: undefined, isAwaited: false };
   /** Rejects when a leaving write can never succeed. */
   #writing: Promise<unknown> | undefined;
+  /** The last write with which the owner tried to leave. */
+  #leaving: Promise<unknown> | undefined;
   #flush: Flush = 'none';
   #cancelFlush: (() => void) | undefined;
 
@@ -95,6 +97,11 @@ export class Journal {
 
   get isWriting(): boolean {
     return this.#writing !== undefined;
+  }
+
+  /** The owner has left, or it does not know yet whether it has. */
+  get mayHaveLeft(): boolean {
+    return this.#phase === 'closed' || (this.isWriting && this.#writing === this.#leaving);
   }
 
   /** The next write takes the entry along; `flush` forces one. */
@@ -215,6 +222,7 @@ export class Journal {
       (fault: unknown) => this.#leaveAgain(leaving, write, fault),
     );
     this.#writing = left;
+    this.#leaving = left;
     return left;
   }
 

@@ -15,7 +15,7 @@
 import { decideRetry, type Failure } from '../../../execution/failure.ts';
 import type { CallKey, Payload } from '../../../execution/names.ts';
 import type { Fence } from '../../../lease/fence.ts';
-import type { Instant } from '../../../support/clock.ts';
+import { type Instant, laterBy } from '../../../support/clock.ts';
 import { Fault, InvalidInput } from '../../../support/fault.ts';
 import { integerOption, thrownText } from '../../../support/options.ts';
 import { atEndOfTurn } from '../../../support/timer.ts';
@@ -42,6 +42,9 @@ export interface StepPlan<Output> {
   /** Undoes the step (Y-1). */
   readonly compensation: Compensation | undefined;
 }
+
+/** How often an attempt that is due asks whether the execution has parked. */
+const PARKING_MS = 200;
 
 const NO_EVENT: Entry['event'] = { kind: 'step-completed' };
 
@@ -124,6 +127,11 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
 
   #attempt(): void {
     if (!this.#mayBegin) return;
+    // If the park happened, another worker may be at this step (P2). If it did not, this one stays.
+    if (this.run.journal.mayHaveLeft) {
+      this.#attemptAt(laterBy(this.run.storeNow(), PARKING_MS));
+      return;
+    }
     this.waits = undefined;
     this.#isActive(true);
     const { details } = this.run.heartbeats.of(this.key) ?? {};
@@ -468,8 +476,8 @@ export class Attempt<Output> implements StepContext {
 
   assertHeld(marginMs = 0): void {
     integerOption('assertHeld: marginMs', marginMs, { min: 0, max: Number.MAX_SAFE_INTEGER });
-    const { isOver, session } = this.#run;
-    const leftMs = isOver ? 0 : session.remainingMs();
+    const { isOver, journal, session } = this.#run;
+    const leftMs = isOver || journal.mayHaveLeft ? 0 : session.remainingMs();
     if (leftMs > marginMs) return;
     throw new Fault(
       'claim-not-held',
