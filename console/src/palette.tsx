@@ -2,7 +2,7 @@
 
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
 import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
-import { readSearch, searchQuery } from './model/search-text.ts';
+import { ID, readSearch, searchQuery } from './model/search-text.ts';
 import { shortId } from './model/words.ts';
 import { isAllowed } from './page-spec.ts';
 import { PAGES } from './pages.tsx';
@@ -22,13 +22,12 @@ interface Option {
   readonly to: string;
 }
 
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 export function Palette({ caller, onClose }: PaletteProps): ReactNode {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const id = useId();
   const options = useOptions(text.trim(), caller);
+  const read = readSearch(text, () => false);
   const chosen = Math.min(at, options.length - 1);
   const open = (option: Option | undefined): void => {
     if (option === undefined) return;
@@ -77,6 +76,9 @@ export function Palette({ caller, onClose }: PaletteProps): ReactNode {
         ))}
       </ul>
       {/* biome-ignore-end lint/a11y: see above */}
+      <p className="search-problem" role="status">
+        {typeof read === 'string' ? read : ''}
+      </p>
     </Dialog>
   );
 }

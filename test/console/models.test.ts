@@ -512,6 +512,23 @@ describe('a search', () => {
     );
   });
 
+  test('uses every word of the text, or reports one that it cannot use', () => {
+    const isPipeline = (word: string): boolean => word === 'order';
+    const read = readSearch('order ORD-17 status:failed status:queued', isPipeline);
+    assert.ok(typeof read !== 'string');
+    const { pipeline, q, status } = read;
+    assert.deepEqual([pipeline, q, status], ['order', 'ORD-17', ['failed', 'queued']]);
+    const reported = [
+      ['ORD-17 ORD-18', /"ORD-17" and "ORD-18" are two keys or IDs/],
+      ['tag:vip tag:late', /"vip" and "late" are two values of tag:/],
+      ['order pipeline:parcel', /"order" and "parcel" are two values of pipeline:/],
+      ['status:faild', /Unknown status "faild"/],
+      ['parent:0189', /"0189" is not an ID/],
+    ] as const;
+    for (const [text, message] of reported)
+      assert.match(String(readSearch(text, isPipeline)), message);
+  });
+
   test('reports an unknown filter, and reads any text without an error', () => {
     assert.match(String(readSearch('colour:red')), /Unknown filter/);
     for (const odd of ['"', 'tag:"', '"a', '=', 'tag:', '   ']) readSearch(odd);

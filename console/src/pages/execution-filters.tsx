@@ -2,24 +2,29 @@
 
 import { type ReactNode, useId, useState } from 'react';
 import { useOverview } from '../api/overview.ts';
-import { readSearch, writeSearch } from '../model/search-text.ts';
+import { ID, readSearch, writeSearch } from '../model/search-text.ts';
 import { STATUSES } from '../model/statuses.ts';
 import { statusText } from '../model/words.ts';
 import { Time } from '../parts/marks.tsx';
+import { RANGES } from '../parts/range-choice.tsx';
 import { type BuiltInView, SavedViews } from '../parts/saved-views.tsx';
 import { go, goWith, type PageLocation } from '../router.tsx';
 
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+interface FiltersProps {
+  readonly location: PageLocation;
+  /** The begin of the relative range in the URL. */
+  readonly from: string | undefined;
+}
 
-export function Filters({ location }: { readonly location: PageLocation }): ReactNode {
+export function Filters({ location, from }: FiltersProps): ReactNode {
   return (
     <div className="filters">
       <div className="search-line">
         <Search location={location} />
         <SortChoice location={location} />
+        <TimeChoice location={location} from={from} />
       </div>
       <StatusChoice location={location} />
-      <RangeNote location={location} />
       <SavedViews location={location} builtIn={BUILT_IN_VIEWS} />
     </div>
   );
@@ -49,7 +54,10 @@ function Search({ location }: { readonly location: PageLocation }): ReactNode {
         else {
           const read = readSearch(typed, (word) => pipelines.includes(word));
           setProblem(typeof read === 'string' ? read : '');
-          if (typeof read !== 'string') goWith(location, read);
+          if (typeof read === 'string') return;
+          // The chips show the statuses, so a search without one keeps theirs.
+          const { status, ...rest } = read;
+          goWith(location, { ...rest, ...(status.length > 0 && { status }) });
         }
       }}
     >
@@ -101,22 +109,79 @@ function SortChoice({ location }: { readonly location: PageLocation }): ReactNod
   );
 }
 
-/** A range of time comes from a link, such as the one of a chart. */
-function RangeNote({ location }: { readonly location: PageLocation }): ReactNode {
-  const [from, to] = [location.query.get('submittedFrom'), location.query.get('submittedTo')];
-  if (from === null && to === null) return null;
+const CUSTOM = 'custom';
+
+/** When executions were submitted: a range up to now, or two times. */
+function TimeChoice({ location, from }: FiltersProps): ReactNode {
+  const { query } = location;
+  const isCustom = query.has('submittedFrom') || query.has('submittedTo');
+  const choose = (range: string): void => {
+    const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
+    goWith(location, {
+      range: range === CUSTOM ? undefined : range,
+      submittedFrom: range === CUSTOM ? (from ?? hourAgo) : undefined,
+      submittedTo: undefined,
+    });
+  };
   return (
-    <p>
-      Submitted {from === null ? null : <Time at={from} />} –{' '}
-      {to === null ? 'now' : <Time at={to} />}{' '}
-      <button
-        type="button"
-        className="quiet"
-        onClick={() => goWith(location, { submittedFrom: undefined, submittedTo: undefined })}
+    <>
+      <select
+        aria-label="Submitted"
+        value={isCustom ? CUSTOM : from === undefined ? '' : (query.get('range') ?? '')}
+        onChange={({ target }) => choose(target.value)}
       >
-        Remove time range
-      </button>
-    </p>
+        <option value="">Any time</option>
+        {RANGES.map(([name, text]) => (
+          <option key={name} value={name}>
+            Last {text}
+          </option>
+        ))}
+        <option value={CUSTOM}>Between two times</option>
+      </select>
+      {isCustom ? (
+        <>
+          <TimeField location={location} name="submittedFrom" label="Submitted from" />
+          <TimeField location={location} name="submittedTo" label="Submitted before" />
+        </>
+      ) : null}
+      {from === undefined ? null : (
+        <p className="about">
+          since <Time at={from} />
+        </p>
+      )}
+    </>
+  );
+}
+
+interface TimeFieldProps {
+  readonly location: PageLocation;
+  readonly name: 'submittedFrom' | 'submittedTo';
+  readonly label: string;
+}
+
+/** In the browser's time zone. */
+function TimeField({ location, name, label }: TimeFieldProps): ReactNode {
+  const at = Date.parse(location.query.get(name) ?? '');
+  const offsetMs = new Date(at).getTimezoneOffset() * 60_000;
+  const local = Number.isNaN(at) ? '' : new Date(at - offsetMs).toISOString().slice(0, 19);
+  return (
+    <label className="time-field">
+      {label}
+      <input
+        key={local}
+        type="datetime-local"
+        step={1}
+        defaultValue={local}
+        onBlur={({ target }) => {
+          if (target.value === local) return;
+          const typed = new Date(target.value);
+          goWith(location, { [name]: target.value === '' ? undefined : typed.toISOString() });
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') event.currentTarget.blur();
+        }}
+      />
+    </label>
   );
 }
 

@@ -14,6 +14,7 @@ import { ExecutionLink, Status, Tags, Time } from '../parts/marks.tsx';
 import { Empty, PageHead } from '../parts/notes.tsx';
 import { useNow } from '../parts/now.ts';
 import { type Order, PageList } from '../parts/page-list.tsx';
+import { RANGES } from '../parts/range-choice.tsx';
 import type { Column } from '../parts/table.tsx';
 import { type PageLocation, useLocation } from '../router.tsx';
 import { Filters, sortText } from './execution-filters.tsx';
@@ -85,12 +86,30 @@ function Duration({ submittedAt, endedAt }: ExecutionMessage): ReactNode {
 /** Filters in the URL, by their names in the API. */
 const FILTERS = [
   ...(['status', 'pipeline', 'release', 'worker', 'tag', 'hold', 'where', 'q', 'key'] as const),
-  ...(['code', 'topLevel', 'redriven', 'submittedFrom', 'submittedTo'] as const),
+  ...(['code', 'parent', 'topLevel', 'redriven', 'submittedFrom', 'submittedTo'] as const),
 ] as const;
 
-function filterIn({ query }: PageLocation): Readonly<Record<string, readonly string[]>> {
+function filterIn(
+  { query }: PageLocation,
+  from: string | undefined,
+): Readonly<Record<string, readonly string[]>> {
   const given = FILTERS.filter((name) => query.has(name));
-  return Object.fromEntries(given.map((name) => [name, query.getAll(name)]));
+  return {
+    ...(from === undefined ? {} : { submittedFrom: [from] }),
+    ...Object.fromEntries(given.map((name) => [name, query.getAll(name)])),
+  };
+}
+
+/**
+ * The begin of a range such as `range=1h`, fixed when it is chosen: a list whose filter moves would lose
+ * its place. The page shows the time.
+ */
+function useRangeStart({ query }: PageLocation): string | undefined {
+  const range = query.get('range');
+  return useMemo(() => {
+    const ms = RANGES.find(([name]) => name === range)?.[2];
+    return ms === undefined ? undefined : new Date(Date.now() - ms).toISOString();
+  }, [range]);
 }
 
 /** The store sorts by ID, whose time is that of the submitter; the shown time is that of the store. */
@@ -102,7 +121,8 @@ function orderOf(sort: string | null): Order<ExecutionMessage> | undefined {
 
 export function ExecutionsPage(): ReactNode {
   const location = useLocation();
-  const filter = filterIn(location);
+  const from = useRangeStart(location);
+  const filter = filterIn(location, from);
   const sort = location.query.get('sort');
   const order = useMemo(() => orderOf(sort), [sort]);
   const list = requestTo('GET /v1/executions', { limit: 200 });
@@ -118,7 +138,7 @@ export function ExecutionsPage(): ReactNode {
         <BulkOfList filter={filter} />
         <StartButton label="Start execution…" />
       </PageHead>
-      <Filters location={location} />
+      <Filters location={location} from={from} />
       <PageList
         label="Executions"
         columns={COLUMNS}

@@ -117,7 +117,11 @@ function BulkDialog({
 function sentenceOf({ action, filter, mode }: Bulk): string {
   const parts = Object.entries(filter)
     .filter(([name]) => !['open', 'redriven', 'status'].includes(name))
-    .map(([name, value]) => (name === 'where' ? [value].flat().join(', ') : `${name} = ${value}`));
+    .map(([name, value]) =>
+      name === 'where'
+        ? [value].flat().join(', ')
+        : (TIMES[name]?.(new Date(String(value)).toLocaleString()) ?? `${name} = ${value}`),
+    );
   const which = parts.length === 0 ? 'in this project' : `matching ${parts.join(', ')}`;
   if (action === 'cancel') {
     return `Cancels all open executions ${which}. Completed steps that define a compensation are compensated.`;
@@ -128,6 +132,11 @@ function sentenceOf({ action, filter, mode }: Bulk): string {
       : 'resumes at the failed step, in the release that new executions get';
   return `Re-drives all dead letters ${which} that were not re-driven before. Each ${how}.`;
 }
+
+const TIMES: Readonly<Record<string, (time: string) => string>> = {
+  submittedFrom: (time) => `submitted from ${time}`,
+  submittedTo: (time) => `submitted before ${time}`,
+};
 
 const COUNTING_MS = 500;
 

@@ -5,7 +5,7 @@ import { goWith, type PageLocation } from '../router.tsx';
 import { Choice } from './choice.tsx';
 
 const MIN_MS = 60_000;
-const RANGES = [
+export const RANGES = [
   ['15m', '15 min', 15 * MIN_MS],
   ['1h', '1 h', 60 * MIN_MS],
   ['6h', '6 h', 360 * MIN_MS],

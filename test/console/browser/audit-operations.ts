@@ -250,6 +250,59 @@ const finds: BrowserCase = {
   },
 };
 
+const narrows: BrowserCase = {
+  name: 'all words of a search count, and a list and its bulk job keep to a range of time',
+  async run({ driver, coordinator, world }) {
+    const { page } = driver;
+    const client = await clientOf({ coordinator });
+    const search = async (text: string): Promise<void> => {
+      await page.getByLabel('Search', { exact: true }).fill(text);
+      await page.keyboard.press('Enter');
+    };
+    await driver.open('/executions', 'Executions');
+    await search('order/ORD-1 order/ORD-2');
+    await page.getByText(/are two keys or IDs, and a search has one/).waitFor();
+    await search(`parent:${world.checkout} status:failed`);
+    await page.locator('.chip-on', { hasText: 'failed' }).waitFor();
+    const rows = page.getByRole('table', { name: 'Executions' }).getByRole('link');
+    const { count } = await client.executions.count({ parent: world.checkout, status: ['failed'] });
+    assert.ok(count > 0);
+    await page.getByText(`${count} execution`).first().waitFor();
+    await rows.nth(count - 1).waitFor();
+    assert.equal(await rows.count(), count);
+    // The time of an execution is that of its submitter.
+    const hourAgo = { wallMs: () => Date.now() - AHEAD_MS, monotonicMs: () => performance.now() };
+    const early = new Holdfast({ store: coordinator.store, clock: hourAgo });
+    const late = new Holdfast({ store: coordinator.store });
+    await early.submit('in-range', undefined, { key: 'hour-old' });
+    await late.submit('in-range', undefined, { key: 'fresh' });
+    await driver.open('/executions?pipeline=in-range', 'Executions');
+    await rows.nth(1).waitFor();
+    await page.getByLabel('Submitted', { exact: true }).selectOption('Last 15 min');
+    await page.getByText('1 execution · newest first').waitFor();
+    await driver.button('Cancel 1 execution…').click();
+    await page.getByText(/matching submitted from .*, pipeline = in-range/).waitFor();
+    await page.getByRole('button', { name: 'Cancel 1 execution', exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.reload();
+    assert.deepEqual([await rows.first().textContent(), await rows.count()], ['fresh', 1]);
+    await page.getByLabel('Submitted', { exact: true }).selectOption('Between two times');
+    const from = page.getByLabel('Submitted from');
+    const then = new Date(Date.now() - 2 * AHEAD_MS);
+    const local = new Date(then.getTime() - then.getTimezoneOffset() * 60_000);
+    await from.fill(local.toISOString().slice(0, 19));
+    await from.press('Enter');
+    await page.getByText('2 executions · newest first').waitFor();
+    assert.match(page.url(), /submittedFrom=/);
+    await driver.checkAccess('a range of time');
+    await driver.checkWidth(390);
+    const { items } = await client.executions.list({ pipeline: 'in-range' });
+    for (const { id } of items) await client.executions.cancel(id);
+    await early.close();
+    await late.close();
+  },
+};
+
 /** Ahead of the store by more than the test takes. */
 const AHEAD_MS = 3_600_000;
 
@@ -440,6 +493,7 @@ export const AUDIT_CASES: readonly BrowserCase[] = [
     undo,
     keys,
     finds,
+    narrows,
     order,
     compressed,
     oneCause,
