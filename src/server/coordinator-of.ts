@@ -30,6 +30,11 @@ import {
 
 /** The most claims of one project in progress, because a claim takes hundreds of executions. */
 const CLAIMS_MAX = 2;
+/**
+ * The most claims, and the most searches, of all projects in progress. Both can take long, and the
+ * other requests must find a free connection: the store has 10 by default.
+ */
+const TOGETHER_MAX = 4;
 /** Requests of one project that may begin in one turn of the event loop. */
 const SHARES = { alone: 64, beside: 8 } as const;
 
@@ -104,7 +109,7 @@ export function buildCoordinator(
     hints: new WaitingHints(store.executions, random.uuid()),
     wakeups: new FairWakeups(store.executions, timers),
     readiness: new FairWakeups(readinessOf(store.executions), timers),
-    claimTurns: new Turns(CLAIMS_MAX),
+    claimTurns: new Turns(CLAIMS_MAX, TOGETHER_MAX),
     announced: new AnnouncedPipelines(store.executions, clock),
     heartbeats: new HeartbeatHistory(store.sessions, clock),
     histories: new HistorySizes(store.executions, limits),
@@ -130,7 +135,7 @@ function chargedStore(
   shares: FairShares,
   clock: Pick<Clock, 'monotonicMs'>,
 ): CoordinatorStore {
-  const turns = new Turns(SEARCHES_MAX);
+  const turns = new Turns(SEARCHES_MAX, TOGETHER_MAX);
   const charged =
     <Query extends { readonly project?: ProjectName }, Found>(
       search: (query: Query) => Promise<Found>,

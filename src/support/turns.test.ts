@@ -9,8 +9,8 @@ class Operations {
   readonly #turns: Turns;
   readonly #ends: Map<string, (fails: boolean) => void> = new Map();
 
-  constructor(width: number) {
-    this.#turns = new Turns(width);
+  constructor(width: number, together?: number) {
+    this.#turns = new Turns(width, together);
   }
 
   ask(project: string, name: string): Promise<string> {
@@ -48,6 +48,18 @@ test('operations of a project run one after the other, and another project does 
   await operations.end('a3');
   void operations.ask('a', 'a4');
   assert.deepEqual(operations.began, ['a1', 'b1', 'a2', 'a3', 'a4']);
+});
+
+test('operations of all projects are bounded together, and the next is of the project with the fewest', async () => {
+  const operations = new Operations(2, 3);
+  for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'b3', 'c1', 'c2']) {
+    void operations.ask(name.charAt(0), name);
+  }
+  assert.deepEqual(operations.began, ['a1', 'a2', 'b1']);
+  for (const name of ['a1', 'a2', 'b1', 'c1']) await operations.end(name);
+  assert.deepEqual(operations.began, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'c2']);
+  for (const name of ['a3', 'b2', 'c2']) await operations.end(name);
+  assert.deepEqual(operations.began.slice(7), ['b3']);
 });
 
 test('a project has at most as many operations under way as there are slots, however many it asks for', async () => {

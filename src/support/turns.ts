@@ -11,27 +11,53 @@ interface Queue {
 
 export class Turns {
   readonly #width: number;
+  readonly #together: number;
+  /** The name that began least recently comes first. */
   readonly #queues: Map<string, Queue> = new Map();
+  #underWay = 0;
 
-  /** The most operations in progress under one name. */
-  constructor(width: number) {
+  /** The most operations in progress under one name, and under all names together. */
+  constructor(width: number, together: number = Infinity) {
     this.#width = width;
+    this.#together = together;
   }
 
   async take<Value>(name: string, operation: () => Promise<Value>): Promise<Value> {
     const queue = this.#queues.get(name) ?? { underWay: 0, waiting: [] };
-    this.#queues.set(name, queue);
-    if (queue.underWay < this.#width) queue.underWay += 1;
-    // An operation that ends passes its turn to the first that waits.
-    else await new Promise<void>((resolve) => queue.waiting.push(resolve));
+    if (queue.underWay < this.#width && this.#underWay < this.#together) this.#begin(name, queue);
+    else await new Promise<void>((resolve) => this.#wait(name, queue, resolve));
     try {
       return await operation();
     } finally {
-      const next = queue.waiting.shift();
-      if (next === undefined) queue.underWay -= 1;
-      else next();
-      if (queue.underWay === 0) this.#queues.delete(name);
+      queue.underWay -= 1;
+      this.#underWay -= 1;
+      if (queue.underWay === 0 && queue.waiting.length === 0) this.#queues.delete(name);
+      this.#beginNext();
     }
+  }
+
+  #wait(name: string, queue: Queue, begin: () => void): void {
+    queue.waiting.push(begin);
+    if (!this.#queues.has(name)) this.#queues.set(name, queue);
+  }
+
+  #begin(name: string, queue: Queue): void {
+    queue.underWay += 1;
+    this.#underWay += 1;
+    this.#queues.delete(name);
+    this.#queues.set(name, queue);
+  }
+
+  /** Passes the turn of an operation that ended to the name with the fewest in progress. */
+  #beginNext(): void {
+    let next: { readonly name: string; readonly queue: Queue } | undefined;
+    for (const [name, queue] of this.#queues) {
+      const fewest = next?.queue.underWay ?? this.#width;
+      if (queue.waiting.length > 0 && queue.underWay < fewest) next = { name, queue };
+    }
+    if (next === undefined) return;
+    this.#begin(next.name, next.queue);
+    next.queue.waiting.shift()?.();
   }
 }
 

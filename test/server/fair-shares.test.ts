@@ -360,35 +360,74 @@ test('P-18: a search also counts by the time that it took', async () => {
   assert.equal((await next).status, 200);
 });
 
-test('P-18: a project with 30 counts has two in the store, and no read, write or heartbeat waits for them', async () => {
+const TEN_RANGES = Array.from({ length: 10 }, (_, nth) => `where=a${nth}%3E%3D0`).join('&');
+const COUNT_PATH = `/v1/executions/count?tag=t&${TEN_RANGES}`;
+
+/** A coordinator whose store holds the counts of every project but the healthy one. */
+async function holdingCounts() {
   const store = openMemoryStore();
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  let counting = 0;
-  let countingMax = 0;
+  const held: (() => void)[] = [];
+  const seen = { counting: 0, countingMax: 0, isOver: false };
   const count: typeof store.executions.count = async (query) => {
-    if (query.project !== 'hostile') return store.executions.count(query);
-    counting += 1;
-    countingMax = Math.max(countingMax, counting);
-    await released;
-    counting -= 1;
+    if (query.project === 'healthy') return store.executions.count(query);
+    seen.counting += 1;
+    seen.countingMax = Math.max(seen.countingMax, seen.counting);
+    if (!seen.isOver) await new Promise<void>((resolve) => held.push(resolve));
+    seen.counting -= 1;
     return store.executions.count(query);
   };
+  const release = (): void => {
+    seen.isOver = true;
+    for (const each of held) each();
+  };
   const own = { ...store, executions: { ...store.executions, count } };
-  await using coordinator = await TestCoordinator.open({ store: own, maintenance: false });
-  const hostile = await RawWorker.open(coordinator, 'hostile');
+  const coordinator = await TestCoordinator.open({ store: own, maintenance: false });
   const healthy = await RawWorker.open(coordinator, 'healthy');
-  const where = Array.from({ length: 10 }, (_, nth) => `where=a${nth}%3E%3D0`).join('&');
-  const path = `/v1/executions/count?tag=t&${where}`;
-  const counts = Array.from({ length: 30 }, () => hostile.call('GET', path));
-  await until(async () => counting === 2 || undefined);
-  for (const read of [path, '/v1/executions', '/v1/workers', '/v1/overview']) {
+  return { coordinator, healthy, seen, release, releaseOne: () => held.shift()?.() };
+}
+
+test('P-18: a project with 30 counts has two in the store, and no read, write or heartbeat waits for them', async () => {
+  const { coordinator, healthy, seen, release } = await holdingCounts();
+  await using _ = coordinator;
+  const hostile = await RawWorker.open(coordinator, 'hostile');
+  const counts = Array.from({ length: 30 }, () => hostile.call('GET', COUNT_PATH));
+  await until(async () => seen.counting === 2 || undefined);
+  for (const read of [COUNT_PATH, '/v1/executions', '/v1/workers', '/v1/overview']) {
     assert.equal((await healthy.call('GET', read)).status, 200, read);
   }
   assert.equal((await beat(hostile)).status, 200);
   await hostile.running('x');
   release();
   for (const { status } of await Promise.all(counts)) assert.equal(status, 200);
-  assert.equal(countingMax, 2);
+  assert.equal(seen.countingMax, 2);
+});
+
+test('P-18: five projects with 30 counts each have four in the store together, and a sixth works and counts next', async () => {
+  const { coordinator, healthy, seen, release, releaseOne } = await holdingCounts();
+  await using _ = coordinator;
+  const names = ['one', 'two', 'three', 'four', 'five'];
+  const hostile = await Promise.all(names.map((name) => RawWorker.open(coordinator, name)));
+  const counts = hostile.flatMap((each) =>
+    Array.from({ length: 30 }, () => each.call('GET', COUNT_PATH)),
+  );
+  await until(async () => seen.counting >= 4 || undefined);
+  for (const each of [...hostile, healthy]) assert.equal((await beat(each)).status, 200);
+  await healthy.running('x');
+  let isCounted = false;
+  const own = healthy.call('GET', COUNT_PATH).then(({ status }) => {
+    isCounted = true;
+    return status;
+  });
+  let released = 0;
+  for (; !isCounted; released += 1) {
+    releaseOne();
+    await beat(healthy);
+  }
+  assert.equal(await own, 200);
+  assert.ok(released < 20, `${released} counts of other projects went first`);
+  release();
+  for (const { status } of await Promise.all(counts)) assert.equal(status, 200);
+  assert.equal(seen.countingMax, 4);
 });
 
 for (const [what, path, status] of [
