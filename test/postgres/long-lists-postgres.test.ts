@@ -1,4 +1,4 @@
-// One page of a list with several filters checks a bounded number of rows.
+// One page of a list with several filters, or of errands, reads a bounded number of rows.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -7,6 +7,7 @@ import { PROJECT } from '../../contract/execution/worker.ts';
 import { LIST_ROWS_MAX } from '../../src/store/contract/execution-store.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import type { PostgresStoreOptions } from '../../src/store/postgres/store-options.ts';
+import { MANY_ERRANDS, showErrandPages } from '../server/many-errands.ts';
 import { postgresForTests } from '../services/postgres.ts';
 
 const idOf = (nth: number): string =>
@@ -80,4 +81,21 @@ test('X-22: a count by a tag and ten ranges of attributes examines 2,000 rows, e
   // An index serves a single attribute, so the store parses no row and counts them all.
   const equal = { project: PROJECT, attributes: [{ name: 'a0', equals: 0 }], limit: 10 } as const;
   assert.equal((await store.executions.count(equal)).count, LIST_ROWS_MAX + 1);
+});
+
+test('X-96: errands are read by pages, so those of one project do not hide those of another', async (t) => {
+  const { store, client } = await opened(t);
+  await client.query(
+    `with row as materialized (
+       select ('01000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid as id
+         from generate_series(1, ${MANY_ERRANDS}) n),
+     parent as (
+       insert into hf.execution (id, submitted_at, ended_at, seq, status, lane, project, pipeline, input)
+       select id, 1, 1, 1, 10, 0, '${PROJECT}', 'orders', '1' from row)
+     insert into hf.errand (parent_id) select id from row`,
+  );
+  await showErrandPages(store, async () => {
+    const { rows } = await client.query('select count(*) as errands from hf.errand');
+    return Number(rows[0].errands);
+  });
 });

@@ -1,4 +1,4 @@
-// One page of a list that checks attributes parses a bounded number of rows on SQLite too.
+// One page of a list or of errands reads a bounded number of rows on SQLite too.
 
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,8 +6,10 @@ import { test } from 'node:test';
 import { mustSubmit, PROJECT } from '../../contract/execution/worker.ts';
 import { LIST_CHECKS } from '../../src/store/sql/list.ts';
 import { dialects } from '../../src/store/sql/script.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
+import { MANY_ERRANDS, showErrandPages } from './many-errands.ts';
 
 test('X-22: on SQLite, a count by a tag and ten ranges of attributes examines 2,000 rows', async () => {
   const store = openMemoryStore();
@@ -38,4 +40,24 @@ test('X-22: SQLite walks over the attributes of a row once, however many it chec
   const walk = steps.findIndex((step) => step.startsWith('SCAN a '));
   const filters = steps.findIndex((step) => /^(SCAN|SEARCH) n\b/.test(step));
   assert.ok(walk !== -1 && walk < filters, steps.join('\n'));
+});
+
+test('X-96: on SQLite, errands are read by pages, so those of one project do not hide those of another', async (t) => {
+  const { file, remove } = await freshSqliteFile();
+  const store = await openSqliteStore({ file });
+  const database = new DatabaseSync(file);
+  t.after(async () => {
+    database.close();
+    await store.close();
+    await remove();
+  });
+  database.exec(`
+    create temp table parent as
+    with recursive number (n) as (select 1 union all select n + 1 from number where n < ${MANY_ERRANDS})
+    select format('01000000-0000-7000-8000-%012x', n) as id from number;
+    insert into execution (id, status, news, seq, hold, lane, gated, has_place, claimed_seq, previous, saga, fruitless, wake_after, submitted_at, ended_at, project, pipeline)
+    select id, 10, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, '${PROJECT}', 'orders' from parent;
+    insert into errand (parent_id, after_id) select id, '' from parent`);
+  const count = database.prepare('select count(*) as errands from errand');
+  await showErrandPages(store, () => Number(count.get()?.['errands']));
 });

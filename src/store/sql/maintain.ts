@@ -42,28 +42,31 @@ interface DueRow {
   readonly has_errands: boolean | number;
 }
 
-// A child that was submitted on its own adds an errand for its parent, which may not have ended.
-const ENDED_PARENTS = `
-    from hf.errand as r
-    join hf.execution as p on p.id == r.parent_id
-   where coalesce(p.status >= ${TERMINAL_FROM}, false)`;
-
+// Reads a page of errands, so that each call does bounded work, however many there are. Within the
+// page, projects take turns, so that the parents of one do not delay another (X-96). Skips parents
+// that have not ended: a child that was submitted on its own adds an errand too.
 const ERRANDS = sql(`
-  select r.parent_id
-  ${ENDED_PARENTS}
-   order by r.parent_id
-   limit :limit`);
+  with page as (
+    select r.parent_id, row_number() over (order by r.parent_id) as nth
+      from hf.errand as r
+     where r.parent_id > :after
+     order by r.parent_id
+     limit ${LIST_ROWS_MAX}
+  )
+  select o.parent_id, false as is_mark
+    from (select g.parent_id, row_number() over (partition by p.project order by g.parent_id) as turn
+            from page as g
+            join hf.execution as p on p.id == g.parent_id
+           where coalesce(p.status >= ${TERMINAL_FROM}, false)
+           order by turn, g.parent_id
+           limit :limit) as o
+   union all
+  select g.parent_id, true
+    from page as g
+   where g.nth = ${LIST_ROWS_MAX}`);
 
-// Among the oldest ones, so that it reads a bounded number of rows.
-const ERRANDS_IN_TURN = sql(`
-  select x.parent_id
-    from (select o.parent_id, row_number() over (partition by o.project order by o.parent_id) as turn
-            from (select r.parent_id, p.project
-                  ${ENDED_PARENTS}
-                   order by r.parent_id
-                   limit ${LIST_ROWS_MAX}) as o) as x
-   order by x.turn, x.parent_id
-   limit :limit`);
+/** Sorts before all ids. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000' as ExecutionId;
 
 const LOCK_ERRAND = sql(`
   select r.parent_id, r.after_id
@@ -77,7 +80,7 @@ const OPEN_CHILDREN = sql(`
     from hf.execution as e indexed by execution_parent
    where e.parent_id is not null
      and e.parent_id <= :parent_id
-     and (e.parent_id, e.id) > (:parent_id, coalesce(:after_id, '00000000-0000-0000-0000-000000000000'::uuid))
+     and (e.parent_id, e.id) > (:parent_id, coalesce(:after_id, '${FIRST_ID}'::uuid))
      and coalesce(e.status < ${TERMINAL_FROM}, false)
    order by e.parent_id, e.id
    limit :limit`);
@@ -94,6 +97,8 @@ export function maintainer(
   natives: Natives,
 ): Pick<ExecutionStore, 'maintain'> {
   const keys = new ForgottenKeys({ read, repeat });
+  // The last errand that was read, if there are more than a page: it walks them in a circle.
+  let mark = FIRST_ID;
   return {
     async maintain({ limit }) {
       const { due, isMoreDue, rest } = await read(() => findDue(limit));
@@ -106,16 +111,21 @@ export function maintainer(
         overdue.push(...(await repeat(() => endOverdue(natives, page), { notifies })));
       }
       let cancelled = 0;
+      let served = 0;
       let isMore = Boolean(has_errands) || due.length > 0;
-      while (isMore && cancelled < limit) {
-        const left = limit - cancelled;
-        const parents = await read(() => findErrands(Math.min(PAGE, left)));
+      while (isMore && served < limit) {
+        const left = limit - served;
+        const found = await read(() => findErrands(mark, Math.min(PAGE, left)));
+        const { parents } = found;
+        mark = found.mark;
         const most = Math.min(PAGE, Math.max(1, Math.floor(left / parents.length)));
-        isMore = false;
+        isMore = mark !== FIRST_ID;
         for (const parent of parents) {
           const notifies = (page: Orphans) => page.cancelled > 0;
           const page = await repeat(() => cancelSome(natives, parent, most), { notifies });
           cancelled += page.cancelled;
+          // An errand without open children takes a transaction too.
+          served += Math.max(1, page.cancelled);
           isMore ||= page.isServed;
         }
       }
@@ -165,11 +175,20 @@ function* endOverdue(
   return ended;
 }
 
-/** If there are more, projects take turns, so that the parents of one do not delay another (X-96). */
-function* findErrands(limit: number): Script<readonly ExecutionId[]> {
-  type Errand = { readonly parent_id: ExecutionId };
-  const found = yield* all<Errand>(ERRANDS, { limit: limit + 1 });
-  return (yield* takeDue(found, ERRANDS_IN_TURN, limit)).map((errand) => errand.parent_id);
+interface Errands {
+  readonly parents: readonly ExecutionId[];
+  /** Where the next page begins. */
+  readonly mark: ExecutionId;
+}
+
+function* findErrands(after: ExecutionId, limit: number): Script<Errands> {
+  type Errand = { readonly parent_id: ExecutionId; readonly is_mark: boolean | number };
+  const rows = yield* all<Errand>(ERRANDS, { after, limit });
+  const isMark = ({ is_mark }: Errand) => Boolean(is_mark);
+  return {
+    parents: rows.filter((row) => !isMark(row)).map(({ parent_id }) => parent_id),
+    mark: rows.find(isMark)?.parent_id ?? FIRST_ID,
+  };
 }
 
 interface Orphans {
