@@ -125,7 +125,11 @@ function ended(facts: ExplainFacts): Explanation {
   const retry = isCompensationOpen
     ? `retry the compensation: holdfast redrive ${execution.id} --mode compensate`
     : 're-drive';
-  return { code: 'ended', sentence, advice: `Fix the cause, then ${retry}.` };
+  const isInput = why?.includes(`The input of "${execution.pipeline}" is not valid`) === true;
+  const advice = isInput
+    ? `Re-drive it with an input that its code accepts: holdfast redrive ${execution.id} --input <json>. If the input is right, deploy code that accepts it, then re-drive.`
+    : `Fix the cause, then ${retry}.`;
+  return { code: 'ended', sentence, advice };
 }
 
 /** The event that ended it as cancelled, or that began to undo its steps because of a cancel. */

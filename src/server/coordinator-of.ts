@@ -6,6 +6,7 @@ import { DEFAULT_PROJECT, type ProjectName } from '../execution/names.ts';
 import type { ExecutionObserver } from '../execution/report.ts';
 import { newKey, ROLES, writeKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
+import { InputContracts } from '../features/releases/input-api.ts';
 import type { JobLimits } from '../features/repair/job-limits-api.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
 import { HeartbeatHistory } from '../protocol/rest/heartbeat-history.ts';
@@ -111,6 +112,7 @@ export function buildCoordinator(
     readiness: new FairWakeups(readinessOf(store.executions), timers),
     claimTurns: new Turns(CLAIMS_MAX, TOGETHER_MAX),
     announced: new AnnouncedPipelines(store.executions, clock),
+    inputs: new InputContracts(store.executions, clock),
     heartbeats: new HeartbeatHistory(store.sessions, clock),
     histories: new HistorySizes(store.executions, limits),
     hasLinks: links !== undefined,

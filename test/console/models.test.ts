@@ -2,12 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import {
-  fieldsOf,
-  readAnswer,
-  requireProperties,
-  textsOf,
-} from '../../console/src/model/answer-fields.ts';
+import { fieldsOf, readAnswer, textsOf } from '../../console/src/model/answer-fields.ts';
 import { concernsOf } from '../../console/src/model/attention.ts';
 import { logAxis, valueAxis } from '../../console/src/model/axes.ts';
 import { causesOf } from '../../console/src/model/causes.ts';
@@ -421,14 +416,6 @@ test('attention lists pipelines without workers, failing releases, dead letters,
       ['warn', '1 request overdue'],
     ],
   );
-});
-
-test('a typed object needs the properties that its schema requires', () => {
-  const schema = { type: 'object', required: ['n', 'to'] };
-  assert.throws(() => requireProperties(schema, { fail: false, to: 1 }), /^Error: "n" is required/);
-  assert.throws(() => requireProperties(schema, {}), /^Error: "n", "to" are required/);
-  for (const fits of [{ n: 1, to: null }, undefined, null, 7]) requireProperties(schema, fits);
-  requireProperties({ anyOf: [] }, {});
 });
 
 test('the axis of values ends at a round number above the largest', () => {

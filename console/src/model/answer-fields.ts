@@ -84,16 +84,6 @@ export function readAnswer(
   return answer;
 }
 
-/** Throws if an object lacks a property. The worker checks everything else. */
-export function requireProperties(schema: unknown, value: unknown): void {
-  const { type, required = [] } = (schema ?? {}) as JsonSchema;
-  if (type !== 'object' || typeof value !== 'object' || value === null) return;
-  const missing = required.filter((name) => !Object.hasOwn(value, name));
-  if (missing.length === 0) return;
-  const names = missing.map((name) => `"${name}"`).join(', ');
-  throw new Error(`${names} ${missing.length === 1 ? 'is' : 'are'} required. Nothing was written.`);
-}
-
 function valueIn({ kind, title }: FieldSchema, text: string): unknown {
   if (kind === 'string') return text;
   if (kind === 'boolean') return text === 'true';

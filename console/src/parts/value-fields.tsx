@@ -2,13 +2,7 @@
 // stays after an error.
 
 import { type ReactNode, useId, useState } from 'react';
-import {
-  type FieldSchema,
-  fieldsOf,
-  readAnswer,
-  requireProperties,
-  textsOf,
-} from '../model/answer-fields.ts';
+import { type FieldSchema, fieldsOf, readAnswer, textsOf } from '../model/answer-fields.ts';
 
 interface ValueOptions {
   readonly label: string;
@@ -75,12 +69,7 @@ export function useValueFields(options: ValueOptions): ValueFields {
         ) : null}
       </fieldset>
     );
-  const read = (): unknown => {
-    if (fields !== undefined) return readAnswer(fields, texts);
-    const value = parsed(text);
-    requireProperties(schema, value);
-    return value;
-  };
+  const read = (): unknown => (fields === undefined ? parsed(text) : readAnswer(fields, texts));
   return { fields: shown, problem, send: (use) => attempt(() => use(read())) };
 }
 

@@ -25,6 +25,7 @@ import { boundedText, present, shown } from '../../support/options.ts';
 import { bodyChars, readWithin } from '../../support/page-size.ts';
 import { inLanes, weightOfBytes } from '../../support/turns.ts';
 import type { Audited } from '../audit/model.ts';
+import { requireInput } from '../releases/input-api.ts';
 import { planRedrive, type RedriveMode } from './decide.ts';
 import { beginIn, inJobTurn, type JobTurn, LIST_WEIGHT } from './job-limits-api.ts';
 import type { ListDeadLetters, Redrive, RedriveResult } from './port.ts';
@@ -390,6 +391,8 @@ async function edited(
     const why = `Its pipeline "${name}" belongs to the engine, so its input cannot be edited. Leave out the input.`;
     throw new RedriveImpossible(of, why);
   }
+  const target = { project, pipeline: name, ...present({ release: submit.release }) };
+  await requireInput(config.store.executions, target, input);
   const payloads = config.payloads.of(project);
   const payload = await payloads.encode(`The input of "${name}"`, input, inputOf(lineage));
   return { ...submit, input: payload };

@@ -44,8 +44,20 @@ import {
 } from './route.ts';
 
 export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
-  async submitExecution({ holdfast, store, announced }, { body, caller, header }) {
+  async submitExecution({ holdfast, store, announced, inputs }, { body, caller, header }) {
     const { target, input, options } = submissionOf(body, caller, header);
+    if (body.pipeline !== undefined) {
+      const { project } = caller;
+      const { key } = options;
+      const { pipeline, release } = body;
+      await inputs
+        .require({ project, pipeline, ...present({ release }) }, input)
+        .catch(async (refusal: unknown) => {
+          // A repeated submit finds its execution, whatever was activated since.
+          const isRepeated = key && (await holdfast.list({ project, key, limit: 1 })).items.length;
+          if (!isRepeated) throw refusal;
+        });
+    }
     const { id, existing } = await holdfast.submit(target, input, options);
     noteSubmitted(store, id, caller.project);
     const pipeline = body.pipeline ?? (await holdfast.read(id))?.pipeline;

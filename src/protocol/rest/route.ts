@@ -3,6 +3,7 @@
 import type { Holdfast } from '../../engine/holdfast.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import { nameWithKey, type Role } from '../../features/access/model.ts';
+import type { InputContracts } from '../../features/releases/input-api.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import { type Code, statusOf } from '../../support/codes/catalogue.ts';
@@ -40,6 +41,7 @@ export interface Coordinator {
   readonly shares: FairShares;
   readonly claimTurns: Turns;
   readonly announced: AnnouncedPipelines;
+  readonly inputs: InputContracts;
   /** The most names and values in one JSON message. */
   readonly jsonValuesMax: number;
   /** The heartbeats of sessions that this coordinator observed. */

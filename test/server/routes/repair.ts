@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { pipeline } from '../../../src/index.ts';
+import { Holdfast, pipeline, type Schema } from '../../../src/index.ts';
 import { nameIn, refusedWith, type TestCoordinator, until } from '../coordinator.ts';
 import type { Case } from './case.ts';
 
@@ -97,6 +97,90 @@ const edited: Case = {
     assert.deepEqual((await client.executions.result(made.id)).output, [2020, 2026]);
     const [submitted] = await client.executions.history(made.id, { limit: 1 });
     assert.equal(Object(submitted?.body).inputEdited, true);
+  },
+};
+
+/** Like a schema of a library: it validates, and it has a JSON Schema. */
+const PARCEL: Schema<{ readonly to: string; readonly fails?: boolean }> = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) =>
+      typeof Object(value).to === 'string'
+        ? { value: value as { readonly to: string } }
+        : { issues: [{ message: 'must be text', path: ['to'] }] },
+    ...{
+      jsonSchema: {
+        input: () => ({
+          type: 'object',
+          properties: { to: { type: 'string' }, fails: { type: 'boolean' } },
+          required: ['to'],
+        }),
+      },
+    },
+  },
+};
+
+const refusedInput: Case = {
+  name: 'an input that the contract of its release refuses is not written, by a submit or a re-drive',
+  async run(coordinator) {
+    const parcel = pipeline({
+      name: 'parcel',
+      input: PARCEL,
+      retry: { attempts: 1 },
+      run: (ctx, { to, fails: isFailing }) =>
+        ctx.step('send', () => {
+          if (isFailing === true) throw Object.assign(new Error('as asked'), { code: 'as-asked' });
+          return to;
+        }),
+    });
+    const client = await coordinator.client(['operate', 'submit'], 'default');
+    const { executions } = client;
+    const holdfast = new Holdfast({ store: coordinator.store });
+    const release = { artifact: 'parcel:1', digest: 'sha256:01' };
+    await holdfast.releases.register({ pipeline: parcel, name: 'v1', ...release });
+    await coordinator.worker([parcel], { release: { name: 'v1', digest: release.digest } });
+    // Without an active release no contract decides. It fails on the worker, and the advice is about the input.
+    const unpinned = await holdfast.submit('parcel', { town: 'east' });
+    assert.equal((await executions.result(unpinned.id)).status, 'failed');
+    const { advice = '' } = await executions.explain(unpinned.id);
+    assert.match(advice, /^Re-drive it with an input that its code accepts: .* --input <json>/);
+    await holdfast.releases.activate('parcel', 'v1');
+    const input = { to: 'east', fails: true };
+    const { id } = await executions.submit({ pipeline: 'parcel', input, key: 'parcel/1' });
+    assert.equal((await executions.result(id)).status, 'failed');
+    const before = (await executions.list({ pipeline: 'parcel' })).items.length;
+    for (const [wrong, why] of [
+      [{ town: 'east' }, /"to" is required/],
+      [{ to: 17 }, /"to" must be string; got number 17/],
+      ['east', /it must be object; got "east"/],
+    ] as const) {
+      const refused = (error: Error): boolean =>
+        refusedWith('invalid-input', 400)(error) &&
+        why.test(error.message) &&
+        /in release "v1".*Nothing was written\./.test(error.message);
+      await assert.rejects(executions.submit({ pipeline: 'parcel', input: wrong }), refused);
+      await assert.rejects(executions.redrive(id, { input: wrong }), refused);
+    }
+    assert.equal((await executions.list({ pipeline: 'parcel' })).items.length, before);
+    assert.equal((await client.deadLetters.read(id)).redrivenBy, undefined);
+    // The same submit finds its execution, also if a contract refuses it since.
+    const other = pipeline({ name: 'parcel', input: { ...PARCEL, ...narrower }, run: () => 1 });
+    const next = { artifact: 'parcel:2', digest: 'sha256:02' };
+    await holdfast.releases.register({ pipeline: other, name: 'v2', ...next });
+    await holdfast.releases.activate('parcel', 'v2', { force: true, reason: 'a test' });
+    const again = await executions.submit({ pipeline: 'parcel', input, key: 'parcel/1' });
+    assert.deepEqual([again.id, again.existing], [id, true]);
+    const made = await executions.redrive(id, { input: { to: 'west' }, release: 'v1' });
+    assert.equal((await executions.result(made.id)).output, 'west');
+    await holdfast.close();
+  },
+};
+
+const narrower = {
+  '~standard': {
+    ...PARCEL['~standard'],
+    jsonSchema: { input: () => ({ type: 'object', required: ['weight'] }) },
   },
 };
 
@@ -206,4 +290,6 @@ const cancels: Case = {
   },
 };
 
-export const repairCases: readonly Case[] = [letters, redriven, edited, undone, jobs, cancels];
+export const repairCases: readonly Case[] = [
+  ...[letters, redriven, edited, refusedInput, undone, jobs, cancels],
+];
