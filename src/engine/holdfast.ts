@@ -21,6 +21,7 @@ import type {
   CommandResult,
   CoordinatorStore,
   Outcome,
+  Submit,
 } from '../store/contract/execution-store.ts';
 import { type EngineConfig, type HoldfastOptions, resolveOptions } from './config.ts';
 import { explainExecution } from './explaining.ts';
@@ -358,7 +359,9 @@ export class Holdfast {
     const submission = await submissionFor(this.#config, target, args);
     if (args.options?.ifNoWorker === 'refuse') await requireWorker(this.#config, submission);
     const request = audit === undefined ? submission : { ...submission, audit };
-    const result = await store(this.store, request, args.options?.client);
+    const stored = store(this.store, request, args.options?.client);
+    if (this.store.executions.claimsJoinSubmits) this.#claimBehind(request);
+    const result = await stored;
     if (result.kind === 'refused') throw new SubmitRefused(result);
     const { id, existing } = result;
     if (!existing && args.options?.client === undefined) this.#results.submittedHere(id);
@@ -367,6 +370,12 @@ export class Holdfast {
       existing,
       result: async (waiting = {}) => this.#results.output<Output>(id, signalFrom(waiting)),
     };
+  }
+
+  /** An idle worker claims in the transaction of the submit, instead of one of its own. */
+  #claimBehind({ pipeline, delayMs = 0 }: Submit): void {
+    if (delayMs > 0) return;
+    for (const worker of this.#workers) if (worker.claimBehind(pipeline)) return;
   }
 }
 

@@ -62,6 +62,8 @@ export class Results {
    * submit: if that number has changed, the execution may have ended.
    */
   readonly #fresh: Map<ExecutionId, Outcome | number> = new Map();
+  /** Kept, because a new iterator would pass all deleted entries again. */
+  readonly #oldest: Iterator<ExecutionId> = this.#fresh.keys();
   readonly #unlisten: () => void;
   /** Waited-for executions that wakeups named since the last query. Undefined: any. */
   #ended: Set<ExecutionId> | undefined = new Set();
@@ -90,8 +92,7 @@ export class Results {
   submittedHere(id: ExecutionId): void {
     this.#fresh.set(id, this.#unnamedWakeups);
     if (this.#fresh.size <= FRESH_MAX) return;
-    const [first] = this.#fresh.keys();
-    if (first !== undefined) this.#fresh.delete(first);
+    this.#fresh.delete(this.#oldest.next().value);
   }
 
   /** The output, when the execution or its continuation completes. Throws ExecutionFailed. */

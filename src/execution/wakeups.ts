@@ -18,23 +18,28 @@ export interface WakeupCause {
 /** The effects of a write, as far as it knows them. */
 export interface KnownEffects {
   readonly ended?: readonly ExecutionId[];
-  readonly ready?: readonly PipelineName[];
+  readonly ready?: readonly { readonly id: ExecutionId; readonly pipeline: PipelineName }[];
 }
 
 /** Collects the effects of several writes into the cause of one wakeup. */
 export class WakeupCauses {
   #ended: Set<ExecutionId> | undefined = new Set();
-  #ready: Set<PipelineName> | undefined = new Set();
+  #ready: Map<ExecutionId, PipelineName> | undefined = new Map();
 
   add({ ended, ready }: KnownEffects = {}): void {
     if (ended === undefined) this.#ended = undefined;
     else for (const id of ended) this.#ended?.add(id);
     if (ready === undefined) this.#ready = undefined;
-    else for (const pipeline of ready) this.#ready?.add(pipeline);
+    else for (const { id, pipeline } of ready) this.#ready?.set(id, pipeline);
+  }
+
+  /** The transaction that made it ready has also claimed it, so it needs no other worker. */
+  claimed(id: ExecutionId): void {
+    this.#ready?.delete(id);
   }
 
   get cause(): WakeupCause {
-    return { ended: this.#ended, ready: this.#ready };
+    return { ended: this.#ended, ready: this.#ready && new Set(this.#ready.values()) };
   }
 }
 

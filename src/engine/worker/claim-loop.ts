@@ -6,6 +6,7 @@ import { LANES, type Lane } from '../../execution/execution.ts';
 import type { PipelineName } from '../../execution/names.ts';
 import { describeExecutionRefusal } from '../../execution/refusal.ts';
 import type { ExecutionObserver } from '../../execution/report.ts';
+import type { SessionId } from '../../lease/names.ts';
 import type { ClaimResult } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import { AccessDenied, StoreSealed } from '../../support/fault.ts';
@@ -56,6 +57,10 @@ export class ClaimLoop implements DriveEvents {
   #isNoticed = false;
   #hasCrashed = false;
   #claimedAt = Number.NEGATIVE_INFINITY;
+  /** A claim that did not wait for its round. The round waits for it. */
+  #begun: Promise<number> | undefined;
+  /** The session of the last claim. */
+  #claimedFor: SessionId | undefined;
   #cancelFill: (() => void) | undefined;
 
   constructor(config: WorkerConfig, settings: WorkerSettings, parts: ClaimParts) {
@@ -71,7 +76,7 @@ export class ClaimLoop implements DriveEvents {
   /** Resolves once the loop has stopped and the store has responded to its last claim. */
   async run(): Promise<void> {
     const { signal } = this.#stop;
-    while (!signal.aborted) {
+    while (!signal.aborted || this.#begun !== undefined) {
       let pauseMs: number;
       try {
         const roundMs = await this.#round();
@@ -90,6 +95,23 @@ export class ClaimLoop implements DriveEvents {
 
   notify(): void {
     this.#pause.end();
+  }
+
+  /**
+   * Claims at once, behind a submit of this process, so that both are one transaction. Returns false
+   * if no claim is due. It is an ordinary claim, so it overtakes nothing.
+   */
+  claimBehind(): boolean {
+    const free = this.#free;
+    const isKnown = this.#parts.current.session.id === this.#claimedFor;
+    if (this.#isClaiming || this.#begun !== undefined || !isKnown) return false;
+    if (this.#stop.signal.aborted) return false;
+    if (free <= 0 || this.#dueInMs(free) > 0) return false;
+    this.#begun = this.#beginClaim(free);
+    // The round reports a fault.
+    this.#begun.catch(() => undefined);
+    this.notify();
+    return true;
   }
 
   stop(): void {
@@ -127,26 +149,46 @@ export class ClaimLoop implements DriveEvents {
 
   /** Makes one round. Returns the longest time to wait for a wakeup. */
   async #round(): Promise<number> {
+    if (this.#begun !== undefined) return this.#endBegun();
     const { current, announcer, duties } = this.#parts;
     await current.renew();
     await duties?.doWhenDue();
     await this.#turnOver();
-    const free = Math.min(this.slots.free, this.#config.store.executions.room());
+    const free = this.#free;
     const { id: session } = current.session;
     await announcer.begin(session, free);
     if (free <= 0) await announcer.prove(session, 0);
     if (free <= 0 && duties === undefined) return this.#settings.pollMs;
-    const now = this.#config.clock.monotonicMs();
-    const waitMs = this.#claimedAt + this.#pauseFor(free) - now;
-    if (waitMs > 0) return waitMs;
-    this.#claimedAt = now;
+    if (this.#begun !== undefined) return this.#endBegun();
+    const waitMs = this.#dueInMs(free);
+    return waitMs > 0 ? waitMs : this.#beginClaim(free);
+  }
+
+  async #endBegun(): Promise<number> {
+    const begun = this.#begun;
+    this.#begun = undefined;
+    return begun ?? 0;
+  }
+
+  get #free(): number {
+    return Math.min(this.slots.free, this.#config.store.executions.room());
+  }
+
+  #dueInMs(free: number): number {
+    return this.#claimedAt + this.#pauseFor(free) - this.#config.clock.monotonicMs();
+  }
+
+  #beginClaim(free: number): Promise<number> {
+    this.#claimedAt = this.#config.clock.monotonicMs();
     this.#pause.begin();
     return this.#claim(free);
   }
 
   async #claim(free: number): Promise<number> {
-    const { current, announcer } = this.#parts;
-    const { id: session } = current.session;
+    const { announcer } = this.#parts;
+    const { session: of } = this.#parts.current;
+    const { id: session } = of;
+    this.#claimedFor = session;
     const shares = this.#lanes.next(Math.min(free, CLAIM_MAX));
     const dice = this.#config.random.next();
     const waitMs = this.#waitMs(shares);
@@ -157,12 +199,12 @@ export class ClaimLoop implements DriveEvents {
     this.#isClaiming = true;
     const result = await this.#config.store.executions.claim(request);
     if (result.kind === 'refused') {
-      if (result.why === 'session-not-live') await current.session.heartbeat();
+      if (result.why === 'session-not-live') await of.heartbeat();
       throw new Error(describeExecutionRefusal(result));
     }
     if (this.#hasCrashed) return this.#settings.pollMs;
     await announcer.prove(session, free - result.claims.length);
-    for (const claimed of result.claims) this.slots.drive(claimed, current.session);
+    for (const claimed of result.claims) this.slots.drive(claimed, of);
     this.#isClaiming = false;
     if (this.#isNoticed) this.readInboxes();
     if (shares.length > 0) {
@@ -248,22 +290,24 @@ class Pause {
   }
 
   end(): void {
-    this.#isOver = true;
-    this.#wake?.();
+    if (this.#wake === undefined) this.#isOver = true;
+    else this.#wake();
   }
 
   async for(ms: number): Promise<void> {
-    if (!this.#isOver) {
-      await new Promise<void>((resolve) => {
-        const cancel = this.#timers.after(ms, resolve);
-        this.#wake = () => {
-          cancel();
-          resolve();
-        };
-      });
-      this.#wake = undefined;
+    if (this.#isOver) {
+      this.#isOver = false;
+      return;
     }
-    this.#isOver = false;
+    await new Promise<void>((resolve) => {
+      const wake = (): void => {
+        cancel();
+        this.#wake = undefined;
+        resolve();
+      };
+      const cancel = this.#timers.after(ms, wake);
+      this.#wake = wake;
+    });
   }
 }
 

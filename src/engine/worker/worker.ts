@@ -5,6 +5,7 @@
 //       │ between claims
 //       └──▶ duties for all workers, where there is no coordinator
 
+import type { PipelineName } from '../../execution/names.ts';
 import type { Session } from '../../lease/live-session.ts';
 import { hasStore, type WorkerConfig } from '../config.ts';
 import { Announcer } from './announcer.ts';
@@ -22,6 +23,7 @@ import { CurrentSession } from './worker-session.ts';
 
 export class LiveWorker implements Worker {
   readonly #current: CurrentSession;
+  readonly #pipelines: OwnWorkerSettings['pipelines'];
   readonly #loop: ClaimLoop;
   /** Undefined if a coordinator performs the duties. */
   readonly #duties: Duties | undefined;
@@ -34,6 +36,7 @@ export class LiveWorker implements Worker {
 
   constructor(config: WorkerConfig, settings: OwnWorkerSettings, current: CurrentSession) {
     this.#current = current;
+    this.#pipelines = settings.pipelines;
     const overdue = new OverdueSessions(config.store.sessions, config.clock);
     const session = (): Session => this.#current.session;
     this.#duties = hasStore(config)
@@ -49,7 +52,7 @@ export class LiveWorker implements Worker {
     });
     this.#unlisten = config.store.executions.onWakeup((_, cause) => {
       const ready = cause?.ready && [...cause.ready];
-      if (ready?.some((each) => settings.pipelines.has(each)) !== false) this.#loop.notify();
+      if (ready?.some((each) => this.#pipelines.has(each)) !== false) this.#loop.notify();
     });
     this.#current.listen({
       noticed: () => this.#loop.readInboxes(),
@@ -84,6 +87,11 @@ export class LiveWorker implements Worker {
   checkSchedules(): void {
     this.#duties?.checkSchedules();
     this.#loop.notify();
+  }
+
+  /** This process has sent a submit to the store. Returns false if the worker cannot claim now. */
+  claimBehind(pipeline: PipelineName): boolean {
+    return this.#pipelines.has(pipeline) && this.#loop.claimBehind();
   }
 
   /** This process knows of the time, so it need not wait for a poll. */

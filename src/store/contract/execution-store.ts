@@ -77,7 +77,10 @@ export interface ExecutionStore
     CensusStore,
     OverviewStore,
     ReleaseStore,
-    Wakeups {}
+    Wakeups {
+  /** True if a claim that is called right after a submit joins its transaction. */
+  readonly claimsJoinSubmits?: boolean;
+}
 
 /**
  * The store interface that a worker needs. A remote coordinator offers this much to its workers. It

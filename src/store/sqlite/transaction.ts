@@ -3,7 +3,7 @@
 // stale (C-1).
 
 import type { StatementSync } from 'node:sqlite';
-import type { ProjectName } from '../../execution/names.ts';
+import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import {
   type KnownEffects,
   type WakeupCause,
@@ -132,6 +132,10 @@ export class Transaction implements ReadTransaction {
     this.#causes.add(effects);
     if (project === undefined) this.#woken = undefined;
     else this.#woken?.add(project);
+  }
+
+  claimed(id: ExecutionId): void {
+    this.#causes?.claimed(id);
   }
 
   get woken(): WokenProjects {

@@ -37,7 +37,7 @@ async function flush(
   const inserted = await insertAll(parts, requests);
   parts.wakeups.notify(
     requests.map(({ project }) => project),
-    { ended: [], ready: requests.map(({ pipeline }) => pipeline) },
+    { ended: [], ready: requests },
   );
   return requests.map(({ id }, nth) =>
     inserted[nth] ? { kind: 'submitted', id, existing: false } : undefined,

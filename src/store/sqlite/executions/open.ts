@@ -37,6 +37,7 @@ export function executionsOf(database: Database): ExecutionStore {
   return {
     ...verbsOf(gateway, NATIVES, sweeper(database)),
     ...listsOf(gateway, baseLeads),
+    claimsJoinSubmits: true,
     submit: (request) => database.perform(submit, request),
     claim: (request) => orphanedClaims.claim(request),
     room: () => Math.max(0, WAITING_MAX - database.waiting),

@@ -54,7 +54,7 @@ export function submit(tx: Transaction, request: Submit & Audited): SubmitResult
     if (request.parent !== undefined) noteParent(tx, request.parent.id);
     if (request.audit !== undefined)
       play(tx, writeAudit(request, changedBySubmit(request), tx.now));
-    tx.notify(request.project, { ended: [], ready: [request.pipeline] });
+    tx.notify(request.project, { ended: [], ready: [request] });
     return { kind: 'submitted', id: request.id, existing: false };
   }
   const result = play(tx, existingSubmit(request));

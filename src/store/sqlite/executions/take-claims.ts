@@ -135,6 +135,7 @@ function claimedRow(
   row.claimed_at = tx.now;
   row.wake_after = 0;
   const execution = toExecution(row);
+  tx.claimed(execution.id);
   return {
     execution,
     fence: execution.fence ?? toFence(0),
