@@ -4,6 +4,9 @@
 import type { SimulatedProcess } from './process.ts';
 import type { World } from './world.ts';
 
+/** Longer than two heartbeats of the slowest holder, with their replies. */
+const LEARN_MS = 2_500;
+
 interface Effect {
   readonly fence: number;
   readonly by: string;
@@ -18,6 +21,7 @@ export class Ledger {
   readonly #effects: Map<string, Effect[]> = new Map();
   /** Terms that an operator ended without waiting: they may overlap with their successors. */
   readonly #forced: Set<number> = new Set();
+  readonly #revokedAt: Map<number, number> = new Map();
   /** Every beginning of a step's code, in order. */
   readonly attempts: {
     readonly execution: string;
@@ -46,6 +50,11 @@ export class Ledger {
     this.#forced.add(fence);
   }
 
+  /** An operator revoked the term. Its holder learns of it with the next heartbeat (V-1). */
+  revoked(fence: number): void {
+    this.#revokedAt.set(fence, this.#world.nowMs);
+  }
+
   /** The code of a step begins. A newer owner must not run a step that an older one has recorded. */
   attempt(
     process: SimulatedProcess,
@@ -69,6 +78,13 @@ export class Ledger {
     const { key, fence, forMs } = given;
     const fromMs = this.#world.nowMs;
     const own: Effect = { fence, by: process.name, fromMs, toMs: fromMs + forMs / process.rate };
+    const revokedMs = this.#revokedAt.get(fence) ?? fromMs;
+    if (fromMs - revokedMs > LEARN_MS && this.#world.disturbedUntilMs < revokedMs) {
+      this.#world.violate(
+        'V-1',
+        `${own.by} acted on ${key} ${Math.round(fromMs - revokedMs)} ms after fence ${fence} was revoked.`,
+      );
+    }
     const effects = this.#effects.get(key) ?? [];
     for (const other of effects) {
       if (other.fence === fence || other.toMs <= fromMs || other.fromMs >= own.toMs) continue;

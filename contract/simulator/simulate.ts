@@ -7,7 +7,9 @@ import { planOf, runPlan, type SimulationResult } from './run.ts';
 import { executions } from './workloads/executions.ts';
 import { forger } from './workloads/forger.ts';
 import { hostile } from './workloads/hostile.ts';
+import { intruder } from './workloads/intruder.ts';
 import { leases } from './workloads/leases.ts';
+import { prober } from './workloads/prober.ts';
 import { schedules } from './workloads/schedules.ts';
 import type { Checker, World } from './world.ts';
 
@@ -23,7 +25,15 @@ export interface SimulateOptions {
 export type Watch = (world: World) => Checker;
 
 /** All on one store. */
-const WORKLOADS: readonly Workload[] = [leases, executions, hostile, schedules, forger];
+const WORKLOADS: readonly Workload[] = [
+  leases,
+  executions,
+  hostile,
+  schedules,
+  forger,
+  prober,
+  intruder,
+];
 
 /**
  * Returns the plan that `simulate` makes from a seed.

@@ -5,6 +5,7 @@ import { resolveWorkerConfig } from '../../src/engine/config.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { AnyPipeline } from '../../src/engine/pipeline.ts';
 import { LiveWorker } from '../../src/engine/worker/worker.ts';
+import type { WorkerOptions } from '../../src/engine/worker/worker-options.ts';
 import { type ProjectName, parseProject } from '../../src/execution/names.ts';
 import type { ExecutionObserver } from '../../src/execution/report.ts';
 import type { Role } from '../../src/features/access/model.ts';
@@ -47,6 +48,9 @@ function logOf(life: Life): ServerLog {
   };
 }
 
+/** Pipelines that have releases. */
+export const RELEASED: readonly string[] = ['order', 'batch', 'saga'];
+
 /** The intervals of a worker, short so that much happens in little time. */
 export interface Pace {
   readonly ttlMs: number;
@@ -65,14 +69,29 @@ export function holdfastAt(life: Life): Holdfast {
 }
 
 /** A worker that has the store itself. */
-export async function startEmbedded(
-  life: Life,
-  pipelines: readonly AnyPipeline[],
-  pace: Pace,
-): Promise<Holdfast> {
+export async function startEmbedded(life: Life, job: Job): Promise<Holdfast> {
   const holdfast = holdfastAt(life);
-  await holdfast.worker({ pipelines, owner: life.process.name, concurrency: 8, ...pace });
+  await holdfast.worker({ ...(await optionsOf(life, job)), concurrency: 8 });
   return holdfast;
+}
+
+/** The work of a worker. */
+interface Job {
+  readonly pipelines: readonly AnyPipeline[];
+  readonly pace: Pace;
+  /** The name of the release that its process runs. */
+  readonly release: string | undefined;
+}
+
+/** A deployment registers its release before its workers announce it. */
+async function optionsOf(life: Life, { pipelines, pace, release }: Job): Promise<WorkerOptions> {
+  const options = { pipelines, owner: life.process.name, ...pace };
+  if (release === undefined) return options;
+  const { releases } = holdfastAt(life);
+  for (const pipeline of pipelines.filter(({ name }) => RELEASED.includes(name))) {
+    await releases.register({ pipeline, name: release, artifact: release, digest: release });
+  }
+  return { ...options, release: { name: release, digest: release } };
 }
 
 /** A coordinator: it handles workers' messages, and does the duties that all of them share. */
@@ -87,20 +106,16 @@ export async function startCoordinator(life: Life, pace: Pace): Promise<Coordina
 }
 
 /** A worker that reaches a coordinator by messages. */
-export async function startRemote(
-  life: Life,
-  transport: Transport,
-  { pipelines, pace }: { readonly pipelines: readonly AnyPipeline[]; readonly pace: Pace },
-): Promise<LiveWorker> {
+export async function startRemote(life: Life, transport: Transport, job: Job): Promise<LiveWorker> {
   const { clock, timers, random } = life.process;
   const hello = await greet(transport, { timers, observer: SILENT, connectMs: undefined });
-  const names = pipelines.map(({ name }) => name);
+  const names = job.pipelines.map(({ name }) => name);
   const store = remoteStore({ transport, hello, clock, timers, pipelines: names });
   const config = resolveWorkerConfig(
     { store, clock, timers, random, observer: SILENT },
     { ended: () => undefined, awaitDueIn: () => undefined },
   );
-  return LiveWorker.open(config, { pipelines, owner: life.process.name, concurrency: 8, ...pace });
+  return LiveWorker.open(config, { ...(await optionsOf(life, job)), concurrency: 8 });
 }
 
 export function callerOf(project: string): Caller {
@@ -117,7 +132,7 @@ export function callerOf(project: string): Caller {
 /** Messages from a worker's process to one of the coordinators, which may be lost, doubled or late. */
 export class SimulatedNetwork implements Transport {
   readonly name = 'simulated';
-  readonly doubles = true;
+  readonly doubles: boolean;
   readonly #world: World;
   readonly #life: Life;
   readonly #caller: Caller;
@@ -131,6 +146,7 @@ export class SimulatedNetwork implements Transport {
     coordinators: readonly Actor<Coordinator>[],
   ) {
     this.#world = world;
+    this.doubles = world.doublesMessages;
     this.#life = from.life;
     this.#caller = from.caller;
     this.#coordinators = coordinators;
@@ -151,7 +167,7 @@ export class SimulatedNetwork implements Transport {
       message.signal?.addEventListener('abort', () => reject(message.signal?.reason));
       const { doubled } = this.#weather;
       this.#send<Result>(message, { resolve, reject: fail });
-      if (this.#random.next() < doubled) this.#send(message, IGNORED);
+      if (this.doubles && this.#random.next() < doubled) this.#send(message, IGNORED);
     });
   }
 

@@ -59,6 +59,8 @@ export class World implements StoreServer {
   readonly policy: LeasePolicy;
   readonly links: Set<StoreLink> = new Set();
   readonly wakeupsLost: number;
+  /** Whether the transport between workers and coordinators may deliver a message twice (M-1). */
+  readonly doublesMessages: boolean;
   readonly actors: Map<string, Actor<unknown>> = new Map();
   readonly coordinators: Actor<Coordinator>[] = [];
   readonly checkers: Checker[] = [];
@@ -92,6 +94,7 @@ export class World implements StoreServer {
     this.host = new SimulatedProcess(this.scheduler, { name: 'store', seed });
     const random = streamOf(seed, 'policy');
     this.wakeupsLost = pick(random, [0, 0.1, 1]);
+    this.doublesMessages = random.next() < 0.5;
     this.policy = {
       ...DEFAULT_POLICY,
       recoveryGraceMs: pick(random, [0, 1_000]),
@@ -100,6 +103,9 @@ export class World implements StoreServer {
       breakerWindowMs: 2_000,
       breakerHoldMs: 1_000,
       checkpointBytesMax: CHECKPOINT_BYTES_MAX,
+      intentsMax: 8,
+      ticketMs: pick(random, [1_000, 30_000]),
+      retentionMs: pick(random, [3_000, DEFAULT_POLICY.retentionMs]),
     };
   }
 

@@ -4,12 +4,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StoreCall } from '../../contract/simulator/link.ts';
 import type { Checker, World } from '../../contract/simulator/world.ts';
+import type { Fence } from '../../src/lease/fence.ts';
+import type { Verify } from '../../src/lease/port.ts';
 import { acquire } from '../model/lease/acquire.ts';
 import { beginIntent } from '../model/lease/begin-intent.ts';
 import { checkpoint } from '../model/lease/checkpoint.ts';
 import { endSession } from '../model/lease/end-session.ts';
 import { heartbeat } from '../model/lease/heartbeat.ts';
 import { openSession } from '../model/lease/open-session.ts';
+import { raiseEpoch } from '../model/lease/raise-epoch.ts';
+import { recover } from '../model/lease/recover.ts';
 import { release } from '../model/lease/release.ts';
 import { requestDrain } from '../model/lease/request-drain.ts';
 import { revoke } from '../model/lease/revoke.ts';
@@ -28,6 +32,7 @@ const VERBS: Readonly<Record<string, ModelVerb>> = {
   'sessions.heartbeat': heartbeat,
   'sessions.end': endSession,
   'sessions.sweep': sweep,
+  'sessions.recover': recover,
   'leases.acquire': acquire,
   'leases.withdraw': withdraw,
   'leases.checkpoint': checkpoint,
@@ -36,17 +41,21 @@ const VERBS: Readonly<Record<string, ModelVerb>> = {
   'leases.release': release,
   'leases.requestDrain': requestDrain,
   'leases.revoke': revoke,
+  raiseEpoch,
 };
 
 export function watchLeaseModel(world: World): Checker {
   let now = 0;
   const state = new ModelState({ wallMs: () => now, monotonicMs: () => 0 }, world.policy);
+  state.keepsTickets = true;
   /** After a difference, the model no longer knows the state. */
   let isLost = false;
   return {
     name: 'lease model',
     handled(call) {
-      if (isLost || call.at === undefined) return;
+      if (isLost) return;
+      noteHalt(state, call);
+      if (call.at === undefined) return;
       now = call.at;
       if (call.verb === 'executions.claim') noteFences(state, call);
       const verb = VERBS[call.verb];
@@ -72,6 +81,13 @@ export function watchLeaseModel(world: World): Checker {
 function followFence(state: ModelState, { reply }: StoreCall): void {
   const { kind, fence, replayed } = reply as { kind?: string; fence?: number; replayed?: boolean };
   if (kind === 'granted' && replayed === false && fence !== undefined) state.lastIssued = fence - 1;
+}
+
+/** The halt is a transaction of its own, after the reply is known (T-4). Its outcome may be lost. */
+function noteHalt(state: ModelState, { request, reply }: StoreCall): void {
+  const { why, presented } = (reply ?? {}) as { why?: string; presented?: Fence };
+  if (why === 'fence-ahead') state.haltFor((request as Verify).fence, state.now());
+  if (why === 'halted') state.halted ??= presented;
 }
 
 /** Claims take their fences from the same sequence. */

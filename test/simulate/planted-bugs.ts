@@ -3,6 +3,7 @@
 // SQLite's statements is left out once, and the contract case that finds it names its rules. The others
 // are in the code around the stores.
 
+import { allowedSurvivors } from '../mutation/examine.ts';
 import { listMutants } from '../mutation/mutants.ts';
 import { readKillers } from '../mutation/verdict.ts';
 
@@ -15,32 +16,24 @@ export interface PlantedBug {
   readonly before: string;
   readonly line?: number;
   readonly after: string;
-  /** Whether a case of the contract finds it. */
-  readonly contract: 'yes' | '–';
-  /** Why no seed can find it. */
+  /** The test that finds it: a case of the contract, if it is a guard. Absent: no such case. */
+  readonly test?: string;
+  /** Why seeds do not find it. */
   readonly unreached?: string;
 }
 
-/** Guards that no simulated request can miss, by the beginning of their names. */
+/** Guards that seeds do not find, and the reasons. */
 const UNREACHED: Readonly<Record<string, string>> = {
-  'sql/remove.ts': 'no workload removes executions',
-  'sql/blobs.ts': 'no workload has large values',
-  'sql/releases.ts': 'no workload has releases',
-  'sql/audit.ts': 'no workload reads the audit log of another project',
-  'sql/workers.ts': 'no checker compares what workers announce',
-  'sql/schedules.ts:quota': 'no workload has quotas',
-  'sql/leases/events.ts:halted':
-    'a fence from the future halts all grants, so no workload shows one',
-  'grant-lease.ts:halted': 'a fence from the future halts all grants, so no workload shows one',
-  'grant-lease.ts:before': 'no holder goes back to the checkpoint before',
-  'heartbeat.ts:shorten': 'no holder changes its ttl',
-  'executions/candidates.ts:project': 'only workers of one project claim',
-  'executions/end-execution.ts:project': 'only callers of one project cancel',
+  'executions/candidates.ts:project':
+    'only the order in which a claim tries its pipelines depends on it; the next statement checks the project again',
+  'sql/awaits.ts:own':
+    'the id of an interaction follows from the id of its execution, so no worker sends the id of another',
+  'sql/awaits.ts:room': 'no execution gets more than 20 late answers',
 };
 
 const LEASE = 'src/lease';
 
-const BY_HAND: readonly Omit<PlantedBug, 'contract'>[] = [
+const BY_HAND: readonly PlantedBug[] = [
   {
     id: 'authority counts from the reply',
     rules: 'C-3, P2',
@@ -48,6 +41,7 @@ const BY_HAND: readonly Omit<PlantedBug, 'contract'>[] = [
     before: 'const authority = new Authority(clock, { sentAt, grantedMs }, caution);',
     after:
       'const authority = new Authority(clock, { sentAt: momentOf(clock), grantedMs }, caution);',
+    test: 'C-6: a late answer counts from when it was sent',
   },
   {
     id: 'authority ignores the wall clock',
@@ -120,12 +114,13 @@ const BY_HAND: readonly Omit<PlantedBug, 'contract'>[] = [
     file: 'src/worker/delivered-claims.ts',
     before: 'this.#suspectUntilMs = this.#clock.monotonicMs() + SUSPECT_MS;',
     after: '',
+    test: 'a claim whose answer was lost is returned with the next one, once',
   },
   {
     id: 'a claim is delivered twice',
     rules: 'X-25, M-1',
     file: 'src/worker/delivered-claims.ts',
-    before: '({ fence }) => !this.#held.has(fence) && !removedMeanwhile.has(fence)',
+    before: '({ fence }) => !this.#held.has(fence) && !this.#removed.has(fence)',
     after: '() => true',
   },
   {
@@ -162,24 +157,22 @@ const BY_HAND: readonly Omit<PlantedBug, 'contract'>[] = [
 /** Every guard of SQLite's statements for leases and executions, left out. */
 function guards(): readonly PlantedBug[] {
   const killers = readKillers();
+  const survivors = allowedSurvivors();
   return listMutants('sqlite')
     .filter(({ id, contract }) => contract !== 'access' && !id.includes('<'))
     .map(({ id, file, line, before, text }): PlantedBug => {
       const name = id.slice('sqlite/'.length);
-      const reason = Object.entries(UNREACHED).find(([start]) => name.startsWith(start))?.[1];
+      const [rules = 'none', ...words] = killers[id]?.split(': ') ?? [];
+      const unreached = survivors[id] ?? UNREACHED[name];
       return {
-        ...{ id: `without guard ${name}`, line, before, after: text, contract: 'yes' },
-        rules: killers[id]?.split(':')[0] ?? 'none: at once only',
-        file: `src/store/${file}`,
-        ...(reason === undefined ? {} : { unreached: reason }),
+        ...{ id: `without guard ${name}`, rules, file: `src/store/${file}` },
+        ...{ line, before, after: text, ...(words.length > 0 && { test: words.join(': ') }) },
+        ...(unreached !== undefined && { unreached }),
       };
     });
 }
 
-export const PLANTED_BUGS: readonly PlantedBug[] = [
-  ...BY_HAND.map((bug) => ({ ...bug, contract: '–' }) as const),
-  ...guards(),
-];
+export const PLANTED_BUGS: readonly PlantedBug[] = [...BY_HAND, ...guards()];
 
 export function plantedBug(id: string): PlantedBug {
   const found = PLANTED_BUGS.find((bug) => bug.id === id);

@@ -53,32 +53,47 @@ async function hunt(
   const { first, seedsMax, processes } = given;
   let seeds = before;
   let by: string | undefined;
+  let finder: number | undefined;
   await runSeeds({
     ...{ first: first + before, count: seedsMax, processes, ...withBug(id) },
-    onReport({ violations }) {
+    onReport({ seed, violations }) {
       if (by !== undefined) return true;
       seeds += 1;
       if (violations.length === 0) return false;
       by = [...new Set(violations.map(({ rule }) => rule))].join(', ');
+      finder = seed;
       return true;
     },
   });
+  if (finder !== undefined) await passes(finder);
   return { id, seeds, ...(by === undefined ? {} : { by }) };
+}
+
+/** A seed that fails without the bug has not found it. */
+async function passes(seed: number): Promise<void> {
+  await runSeeds({
+    ...{ first: seed, count: 1, processes: 1 },
+    onReport({ violations: [first] }) {
+      if (first !== undefined) throw new Error(`Seed ${seed} fails without a bug: ${first.rule}.`);
+      return false;
+    },
+  });
 }
 
 export function plantedTable(): string {
   const all = verdicts();
   const found = PLANTED_BUGS.filter(({ id }) => all.get(id)?.by !== undefined).length;
-  const row = ({ id, rules, contract, unreached }: PlantedBug): string => {
+  const row = ({ id, rules, test = '–', unreached = 'needs more seeds' }: PlantedBug): string => {
     const { by, seeds } = all.get(id) ?? { seeds: 0 };
-    const simulator = by ?? unreached ?? 'not found';
-    return `| ${id} | ${rules} | ${contract} | ${simulator} | ${seeds} |`;
+    return by === undefined
+      ? `| ${id} | ${rules} | no: ${unreached} | ${seeds} | ${test} |`
+      : `| ${id} | ${rules} | ${by} | ${seeds} | |`;
   };
   return [
     `Seeds found ${found} of ${PLANTED_BUGS.length} bugs.`,
     '',
-    '| planted bug | rules | contract | simulator | seeds |',
-    '|---|---|---|---|---:|',
+    '| planted bug | rules | found by the simulator | seeds | otherwise found by |',
+    '|---|---|---|---:|---|',
     ...PLANTED_BUGS.map(row),
   ].join('\n');
 }

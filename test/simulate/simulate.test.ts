@@ -6,8 +6,10 @@ import { simulate } from '../../contract/index.ts';
 import { simulateWatched } from '../../contract/simulator/simulate.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { isFullRun, noteLeftOut, runSeed } from '../services/tier.ts';
+import { readProjectFile } from '../tidy/project-files.ts';
 import { keptPlans } from './kept-plans.ts';
 import { watchLeaseModel } from './lease-model.ts';
+import { PLANTED_BUGS } from './planted-bugs.ts';
 import { runSeeds } from './run-seeds.ts';
 
 const SEEDS = 200;
@@ -31,6 +33,19 @@ describe('the simulator', () => {
       assert.deepEqual(violations, []);
     });
   }
+
+  test('every planted bug still has its place in the sources', () => {
+    const stale = PLANTED_BUGS.filter(({ file, before, line }) => {
+      const source = readProjectFile(file);
+      return line === undefined
+        ? source.split(before).length !== 2
+        : source.split('\n')[line - 1] !== before;
+    });
+    assert.deepEqual(
+      stale.map(({ id }) => id),
+      [],
+    );
+  });
 
   test('random seeds break no promise and no rule', async () => {
     const count = isFullRun() ? SEEDS_IN_FULL : SEEDS;

@@ -3,9 +3,12 @@
 
 import type { SubmitOptions } from '../../../src/engine/submission.ts';
 import type {
+  Claim,
   Claimed,
   ClaimResult,
   OwnerWrite,
+  Recorded,
+  Submit,
 } from '../../../src/store/contract/execution-store.ts';
 import type { Ledger } from '../ledger.ts';
 import type { StoreCall } from '../link.ts';
@@ -37,6 +40,10 @@ interface Known {
   seq: number;
   end: string | undefined;
   startedAt: number | undefined;
+  /** Messages that the row counted when its owner last wrote. */
+  inboxCount: number;
+  isPaused: boolean;
+  delayMs: number;
 }
 
 interface State {
@@ -48,6 +55,9 @@ interface State {
 export function executionRules(world: World, ledger: Ledger, submissions: Submissions): Checker {
   return new ExecutionRules(world, ledger, submissions);
 }
+
+/** Verbs that hold an execution back, or let it go on. */
+const HOLDING: ReadonlySet<string> = new Set(['executions.pause', 'executions.resume']);
 
 const OWNER_VERBS: Readonly<Record<string, string>> = {
   'executions.record': 'recorded',
@@ -83,6 +93,7 @@ class ExecutionRules implements Checker {
     const result = reply as { readonly kind?: string } | undefined;
     if (verb === 'executions.claim' && result?.kind === 'claimed') {
       for (const claimed of (reply as Extract<ClaimResult, { kind: 'claimed' }>).claims) {
+        this.#mustServe(request as Claim, claimed);
         this.#claimed(claimed);
       }
     }
@@ -93,6 +104,14 @@ class ExecutionRules implements Checker {
       this.#beats.set((request as { readonly id: string }).id, this.#world.nowMs);
     }
     if (verb === 'executions.cancel' && result?.kind === 'done') this.#cancelled(request);
+    if (verb === 'executions.submit' && result?.kind === 'submitted') {
+      const { id, delayMs = 0 } = request as Submit;
+      this.#of(id).delayMs = delayMs;
+    }
+    if (HOLDING.has(verb) && result?.kind === 'done') this.#noteHold(request);
+    if (verb === 'executions.record' && result?.kind === 'recorded') {
+      this.#mustCount(request as OwnerWrite, reply as Extract<Recorded, { kind: 'recorded' }>);
+    }
   }
 
   backedUp(): void {
@@ -126,10 +145,43 @@ class ExecutionRules implements Checker {
   #of(id: string): Known {
     const known = this.#known.get(id) ?? {
       ...{ fence: 0, session: '', isRunning: false, seq: 0 },
-      ...{ end: undefined, startedAt: undefined },
+      ...{ end: undefined, startedAt: undefined, inboxCount: 0, isPaused: false, delayMs: 0 },
     };
     this.#known.set(id, known);
     return known;
+  }
+
+  /** A claim names the project and the release of its worker. */
+  #mustServe({ project, release }: Claim, { execution }: Claimed): void {
+    const { id } = execution;
+    if (project !== undefined && execution.project !== project) {
+      this.#violate('X-14', id, `a worker of project ${project} claimed it`);
+    }
+    if (execution.release !== undefined && execution.release !== release) {
+      this.#violate('RE-9', id, `a worker of release ${release} claimed it`);
+    }
+  }
+
+  /** An operator paused it, or resumed it. While it runs, its owner does that later. */
+  #noteHold(request: unknown): void {
+    const { id } = request as { readonly id: string };
+    const held = 'select 1 from execution where id = :id and hold & 1';
+    this.#of(id).isPaused = this.#world.disk.rows(held, { id }).length > 0;
+  }
+
+  /** The owner learns of every message that came before its write (X-23). */
+  #mustCount({ id }: OwnerWrite, { inboxCount }: { readonly inboxCount: number }): void {
+    const known = this.#of(id);
+    if (inboxCount < known.inboxCount) {
+      this.#violate(
+        'X-23',
+        id,
+        `${inboxCount} messages were reported, and it had ${known.inboxCount}`,
+      );
+    }
+    const sql = 'select news as inboxCount from execution where id = :id';
+    known.inboxCount =
+      this.#world.disk.rows<{ inboxCount: number }>(sql, { id })[0]?.inboxCount ?? 0;
   }
 
   #claimed({ execution, fence, claimedAt }: Claimed): void {
@@ -142,6 +194,10 @@ class ExecutionRules implements Checker {
     }
     if (fence < known.fence) {
       this.#violate('X-6', id, `it was claimed with fence ${fence} after fence ${known.fence}`);
+    }
+    if (known.isPaused) this.#violate('X-18', id, 'it was claimed although it was paused');
+    if (known.startedAt === undefined && claimedAt < execution.submittedAt + known.delayMs) {
+      this.#violate('X-12', id, 'it was claimed before its delay was over');
     }
     if (known.isRunning && !this.#hasEnded(known.session)) {
       this.#violate('X-7', id, `it was claimed although session ${known.session} had not ended`);
@@ -170,7 +226,7 @@ class ExecutionRules implements Checker {
     const { concurrency, rate } = claim.execution;
     known.startedAt = claim.claimedAt;
     if (concurrency !== undefined) {
-      const taken = this.#started(concurrency.key);
+      const taken = this.#started(claim.execution.project, concurrency.key);
       if (taken > concurrency.limit) {
         this.#violate(
           'X-63',
@@ -180,9 +236,10 @@ class ExecutionRules implements Checker {
       }
     }
     if (rate === undefined) return;
-    const starts = this.#starts.get(rate.key) ?? [];
+    const rateKey = `${claim.execution.project} ${rate.key}`;
+    const starts = this.#starts.get(rateKey) ?? [];
     starts.push(claim.claimedAt);
-    this.#starts.set(rate.key, starts);
+    this.#starts.set(rateKey, starts);
     const within = starts.filter((at) => at > claim.claimedAt - rate.perMs).length;
     if (within > rate.limit) {
       this.#violate(
@@ -252,10 +309,10 @@ class ExecutionRules implements Checker {
   }
 
   /** Executions with this concurrency key that were claimed and have not ended. */
-  #started(key: string): number {
+  #started(project: string, key: string): number {
     const sql = `select count(*) as taken from execution
-                  where place_key = :key and claimed_at is not null and ended_at is null`;
-    return this.#world.disk.rows<{ taken: number }>(sql, { key })[0]?.taken ?? 0;
+                  where project = :project and place_key = :key and claimed_at is not null and ended_at is null`;
+    return this.#world.disk.rows<{ taken: number }>(sql, { project, key })[0]?.taken ?? 0;
   }
 
   /** As a stored fact. */

@@ -3,6 +3,7 @@
 import { type ExecutionRecord, TERMINAL } from '../../../src/execution/execution.ts';
 import { type HistoryEvent, parseBody } from '../../../src/execution/history.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
+import { AWAIT_CODES, INTERACTION_CODES } from '../../../src/features/awaits/rows.ts';
 import { PARTS } from '../../../src/features/reconcile/model.ts';
 import { formatInstant } from '../../../src/support/clock.ts';
 import type { Ledger } from '../ledger.ts';
@@ -65,7 +66,37 @@ export async function judgeHistories(world: World, evidence: Evidence): Promise<
     }
   }
   for (const submitted of evidence.submissions.known.values()) await judgeOutcome(world, submitted);
+  judgeMessages(world);
+  judgeAwaits(world);
   await judgeRows(world);
+}
+
+/** An execution that has ended gets no more messages (X-2). */
+function judgeMessages(world: World): void {
+  const late = world.disk.rows<{ id: string; kind: string }>(
+    `select e.id, i.kind from inbox as i join execution as e on e.id = i.execution_id
+      where e.ended_at < i.at`,
+  );
+  for (const { id, kind } of late) {
+    world.violate('X-2', `Execution ${id} had ended and got the message ${kind}.`);
+  }
+}
+
+/** A unit counts the answers that its interactions have, and with enough of them it stays answered. */
+function judgeAwaits(world: World): void {
+  const wrong = world.disk.rows<{ id: string; call: string; answered: number; kept: number }>(
+    `select u.execution_id as id, u.call, u.answered, count(i.id) as kept, u.status, u.needed
+       from await_unit as u
+       left join interaction as i on i.execution_id = u.execution_id and i.call = u.call
+                                 and i.status = ${INTERACTION_CODES.answered}
+                                 and i.answer is not null
+      group by u.execution_id, u.call
+     having u.answered <> kept
+         or (u.answered >= u.needed) <> (u.status = ${AWAIT_CODES.answered})`,
+  );
+  for (const { id, call, answered, kept } of wrong) {
+    world.violate('W-9', `Execution ${id}: ${call} counts ${answered} answers and has ${kept}.`);
+  }
 }
 
 function gaps({ history, execution }: Case): string | undefined {

@@ -11,6 +11,7 @@ import type {
   Released,
   ReleaseLease,
   Revoke,
+  Revoked,
   SaveCheckpoint,
   SessionEnded,
   SettleIntent,
@@ -50,7 +51,7 @@ class LeaseRules implements Checker {
     'leases.beginIntent': ({ request, reply }) => this.#begun(request, reply),
     'leases.settleIntent': ({ request }) => this.#settled(request),
     'leases.release': ({ request, reply }) => this.#released(request, reply),
-    'leases.revoke': ({ request }) => this.#ledger.forced((request as Revoke).fence),
+    'leases.revoke': ({ request, reply }) => this.#revoked(request, reply),
     'sessions.heartbeat': ({ request, reply }) => this.#beat(request, reply),
     'sessions.end': ({ request, reply }) => this.#sessionEnded(request, reply),
     'sessions.sweep': ({ reply }) => this.#swept(reply),
@@ -79,11 +80,14 @@ class LeaseRules implements Checker {
     this.#endedSessions = structuredClone(this.#backup?.ended) ?? new Map();
   }
 
-  #acquired({ key, session }: Acquire, result: AcquireResult): void {
+  #acquired({ key, session, fromCheckpointBefore }: Acquire, result: AcquireResult): void {
     if (result.kind !== 'granted') return;
     const { fence, checkpoint, intents, replayed, predecessor } = result;
-    const before = this.#keys.get(key);
+    const known = this.#keys.get(key);
     if (replayed) return;
+    // Retention deletes a retired key with everything that it had (L-6).
+    const isForgotten = known?.exit === 'retired' && predecessor.exit === 'none';
+    const before = isForgotten ? undefined : known;
     this.#minted(fence, `the grant of ${key}`);
     if (before !== undefined) {
       const declared = before.exit ?? this.#endedSessions.get(before.session);
@@ -95,7 +99,8 @@ class LeaseRules implements Checker {
       }
       const restored =
         checkpoint === undefined ? undefined : new TextDecoder().decode(checkpoint.bytes);
-      if (before.checkpoint !== undefined && restored !== before.checkpoint.text) {
+      const isBack = fromCheckpointBefore === true;
+      if (!isBack && before.checkpoint !== undefined && restored !== before.checkpoint.text) {
         this.#world.violate(
           'K-1',
           `${key}: fence ${fence} got checkpoint ${restored}, but the store had confirmed ${before.checkpoint.text}.`,
@@ -109,7 +114,10 @@ class LeaseRules implements Checker {
     }
     this.#keys.set(key, {
       ...{ fence, session, exit: undefined },
-      checkpoint: before?.checkpoint,
+      checkpoint: checkpoint && {
+        seq: checkpoint.seq,
+        text: new TextDecoder().decode(checkpoint.bytes),
+      },
       intents: new Set(before?.intents),
     });
   }
@@ -186,6 +194,11 @@ class LeaseRules implements Checker {
     if (result.kind !== 'released' || result.replayed) return;
     const state = this.#term('L-2', request);
     if (state !== undefined) state.exit = request.exit;
+  }
+
+  #revoked({ fence }: Revoke, { kind }: Revoked): void {
+    this.#ledger.forced(fence);
+    if (kind === 'revoked') this.#ledger.revoked(fence);
   }
 
   #mustBeOpen(state: KeyState, { key }: { readonly key: string }, rule: string): void {

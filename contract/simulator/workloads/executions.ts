@@ -34,6 +34,7 @@ const COMMANDS = [
   'answer',
   'cancel',
   'pause',
+  'pause',
   'resume',
   'redrive',
 ] as const;
@@ -86,6 +87,7 @@ function planSubmit(random: Random, nth: number): PlannedOperation {
     ...(random.next() < 0.15 && { rate: { key: 'slow', limit: 2, perMs: 1_000 } }),
     ...(random.next() < 0.2 && { delayMs: between(random, 10, 2_000) }),
     ...(random.next() < 0.3 && { lane: 'batch' as const }),
+    ...(ALONE.includes(pipeline) && random.next() < 0.15 && { project: NEIGHBOUR }),
     ...(pipeline === 'hurry' && { deadlineMs: between(random, 300, 2_500) }),
   };
   const atMs = between(random, 0, ACTIVE_MS - 2_000);
@@ -117,6 +119,10 @@ function planCommand(random: Random, submits: readonly PlannedOperation[]): Plan
   };
 }
 
+/** Another project. Its executions have nobody who would answer or signal them. */
+const NEIGHBOUR = 'neighbour';
+const ALONE: readonly string[] = ['order', 'batch', 'family', 'saga', 'chain', 'doomed'];
+
 const OPERATIONS_MIN = 200;
 
 const PACES: readonly Pace[] = [
@@ -130,10 +136,17 @@ function addWorkers(world: World, ledger: Ledger): void {
   world.pace = pace;
   const atWork = (life: Life, name: string): ReturnType<typeof pipelinesAt> =>
     pipelinesAt({ world, ledger, life, die: () => world.actors.get(name)?.crash(200) });
-  const embedded = between(random, 1, 2);
+  // The first two workers have different releases, so that every pinned execution has a worker.
+  const isReleased = random.next() < 0.5;
+  let started = 0;
+  const releaseOf = (): string | undefined => (isReleased ? `v${(started++ % 2) + 1}` : undefined);
+  const embedded = isReleased ? 2 : between(random, 1, 2);
   const remote = between(random, 0, 2);
   for (const name of ['worker-1', 'worker-2'].slice(0, remote === 0 ? 2 : embedded)) {
-    world.actor(name, (life) => startEmbedded(life, atWork(life, name), pace));
+    const release = releaseOf();
+    world.actor(name, (life) =>
+      startEmbedded(life, { pipelines: atWork(life, name), pace, release }),
+    );
   }
   if (remote === 0) return;
   const coordinators = ['coordinator-1', 'coordinator-2'].map((name) =>
@@ -141,13 +154,12 @@ function addWorkers(world: World, ledger: Ledger): void {
   );
   world.coordinators.push(...coordinators);
   for (const name of ['remote-1', 'remote-2'].slice(0, remote)) {
+    const project = pick(random, ['default', 'default', NEIGHBOUR]);
+    const caller = callerOf(project);
+    const release = project === NEIGHBOUR ? undefined : releaseOf();
     world.actor(name, (life) => {
-      const network = new SimulatedNetwork(
-        world,
-        { life, caller: callerOf('default') },
-        coordinators,
-      );
-      return startRemote(life, network, { pipelines: atWork(life, name), pace });
+      const network = new SimulatedNetwork(world, { life, caller }, coordinators);
+      return startRemote(life, network, { pipelines: atWork(life, name), pace, release });
     });
   }
 }

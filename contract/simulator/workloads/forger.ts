@@ -3,7 +3,14 @@
 // every one. Processes that follow the rules never send such requests.
 
 import type { Fence } from '../../../src/lease/fence.ts';
-import type { AttemptId, EffectId, LeaseKey, Owner, SessionId } from '../../../src/lease/names.ts';
+import type {
+  AttemptId,
+  EffectId,
+  LeaseKey,
+  Owner,
+  RequestId,
+  SessionId,
+} from '../../../src/lease/names.ts';
 import type { SaveCheckpoint } from '../../../src/lease/port.ts';
 import type { CoordinatorStore, OwnerWrite } from '../../../src/store/contract/execution-store.ts';
 import { digestOf } from '../../../src/support/digest.ts';
@@ -71,6 +78,19 @@ const OF_A_TERM: Readonly<Record<string, ForgedTerm>> = {
     of: 'limited',
     send: ({ leases }, { key, fence, session }) =>
       leases.checkpoint({ key, fence, session, ...SAVED }),
+  },
+  'begins an effect after the deadline': {
+    of: 'limited',
+    send: ({ leases }, { key, fence, session }) =>
+      leases.beginIntent({ key, fence, session, effect: EFFECT }),
+  },
+  'drains again after the deadline': {
+    of: 'limited',
+    send: ({ leases }, { key, fence, attempt }) =>
+      leases.requestDrain({
+        ...{ key, fence, request: attempt as string as RequestId, deadlineMs: 100 },
+        ...{ actor: 'forger', reason: 'simulated' },
+      }),
   },
   'begins an effect from another session': {
     rule: 'T-6',

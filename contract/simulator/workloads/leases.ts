@@ -145,7 +145,8 @@ async function makeEffect(
   const begun = await lease.intent(effect);
   if (begun.kind !== 'begun') return false;
   // Between two calls of the store, only its own clock tells a holder that it must stop.
-  for (let left = between(process.random, 1, 5); left > 0; left -= 1) {
+  const isLong = process.random.next() < 0.1;
+  for (let left = between(process.random, 1, isLong ? 30 : 5); left > 0; left -= 1) {
     const forMs = between(process.random, 1, 60);
     try {
       lease.assertHeld(forMs);
@@ -169,7 +170,7 @@ function operate(world: World, operator: Actor<Life>, { action, key }: OperatorA
   world.run(life.process, async () => {
     const { store } = life.link;
     const { record } = await store.leases.inspect(parseLeaseKey(key));
-    if (action === 'sweep') await store.sessions.sweep({ limit: 10 });
+    if (action === 'sweep') await store.sessions.sweep({ limit: 100 });
     if (record === undefined) return;
     const request = life.process.random.uuid();
     const term = {

@@ -101,7 +101,8 @@ function enqueue(
   const taken = tickets[place];
   // The place belongs to its session: another session with the same attempt does not get it.
   if (taken === undefined) tickets.push({ attempt, session, expiresAt });
-  else tickets[place] = { ...taken, expiresAt };
+  else if (!state.keepsTickets || taken.expiresAt < context.now + state.policy.ticketMs / 2)
+    tickets[place] = { ...taken, expiresAt };
   state.tickets.set(request.key, tickets);
   const ahead = countAhead(state, request, context.now);
   return { kind: 'queued', ahead, refusal: context.refusal };

@@ -28,6 +28,8 @@ export class ModelState {
   readonly hints: Set<(key: LeaseKey) => void> = new Set();
   lastIssued: number = FENCE_ORIGIN;
   halted: Fence | undefined;
+  /** Some stores rewrite a ticket only after half of its time. */
+  keepsTickets = false;
 
   readonly #clock: StoreClock;
   #eventSeq = 0;
