@@ -138,7 +138,10 @@ test('top prints the figures by pipeline, capped counts with a plus', async () =
       causes: [{ count: 2, code: 'no-stock', pipeline: 'order', step: 'row-*', message: 'None.' }],
     },
     questions: { open: count(4), overdue: count(1) },
-    workers: { ready: 2, draining: 0, stuck: 1, refused: 0, running: 3, room: 5 },
+    workers: {
+      ...{ ready: 2, draining: 0, stuck: 1, refused: 0 },
+      ...{ lapsed: 0, left: 0, running: 3, room: 5 },
+    },
   };
   const ended = { completed: 57, failed: 3, cancelled: 0, quarantined: 0, compensated: 0 };
   const duration = { p50Ms: 40, p95Ms: 1_600, p99Ms: 90_000 };

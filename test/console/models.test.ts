@@ -361,7 +361,10 @@ test('attention lists pipelines without workers, failing releases, dead letters,
     ],
     deadLetters: { count: 10_000, capped: true, causes: [] },
     questions: { open: { count: 4, capped: false }, overdue: { count: 1, capped: false } },
-    workers: { ready: 1, draining: 0, stuck: 1, refused: 0, running: 0, room: 1 },
+    workers: {
+      ...{ ready: 1, draining: 0, stuck: 1, refused: 0 },
+      ...{ lapsed: 1, left: 2, running: 0, room: 1 },
+    },
   };
   const concerns = concernsOf(overview, trends);
   assert.equal(concerns.find(({ key }) => key === 'failing/order/v2')?.verb, 'Roll back');
@@ -413,8 +416,17 @@ test('attention lists pipelines without workers, failing releases, dead letters,
       ['bad', 'order is failing in release v2'],
       ['bad', '10,000+ dead letters, 0 causes'],
       ['bad', '1 worker stuck'],
+      ['bad', '1 worker lapsed'],
       ['warn', '1 request overdue'],
     ],
+  );
+});
+
+test('every line of an axis of counts has a whole number', () => {
+  const { marks } = valueAxis(1, String, 1);
+  assert.deepEqual(
+    marks.map(({ label }) => label),
+    ['0', '1'],
   );
 });
 

@@ -54,6 +54,15 @@ export function concernsOf(
             detail: 'The process lives, but its claim loop does not run.',
           },
         ]),
+    ...(workers.lapsed === 0
+      ? []
+      : [
+          {
+            ...({ key: 'lapsed', severity: 'bad', to: '/workers', verb: 'View' } as const),
+            title: `${plural(workers.lapsed, 'worker')} lapsed`,
+            detail: `${plural(workers.left, 'execution')} left running, until another worker takes over.`,
+          },
+        ]),
     ...(workers.refused === 0
       ? []
       : [

@@ -14,9 +14,9 @@ type Format = (value: number) => string;
 
 const MARKS = 4;
 
-/** From zero to a round number above the maximum. */
-export function valueAxis(max: number, format: Format): ChartAxis {
-  const step = roundUp(Math.max(max, 1) / MARKS);
+/** From zero to a round number above the maximum. Counts have whole steps, so that each line has a label. */
+export function valueAxis(max: number, format: Format, stepMin = 0): ChartAxis {
+  const step = Math.max(stepMin, roundUp(Math.max(max, 1) / MARKS));
   const count = Math.max(1, Math.ceil(max / step));
   const top = step * count;
   return {

@@ -12,6 +12,11 @@ export function durationText(ms: number): string {
   return inTwo(Math.round(ms / 3_600_000), 24, ['d', 'h']);
 }
 
+/** For percentiles: they come from histograms, whose buckets are 19 % wide. */
+export function aboutText(ms: number): string {
+  return `≈ ${durationText(ms)}`;
+}
+
 function inTwo(count: number, size: number, [large, small]: readonly [string, string]): string {
   const rest = count % size;
   return `${Math.floor(count / size)} ${large}${rest === 0 ? '' : ` ${rest} ${small}`}`;

@@ -70,8 +70,8 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
           beside={
             <>
               <Status status={execution.status} holds={execution.holds} />
-              {execution.key === undefined ? null : (
-                <span className="mono about">{execution.key}</span>
+              {knownAs(execution) === undefined ? null : (
+                <span className="mono about">{knownAs(execution)}</span>
               )}
             </>
           }
@@ -159,11 +159,16 @@ const EXPLAIN_MS = 5_000;
 const REFUSED_MS = 3_000;
 const NO_WRITES: readonly RefusedWriteMessage[] = [];
 
+/** The key that people know it by. A re-drive leaves it to the first execution. */
+function knownAs({ key, lineageKey }: ExecutionInFull): string | undefined {
+  return key ?? lineageKey;
+}
+
 /** The browser title, which tells tabs apart. */
 function titleOf(execution: ExecutionInFull | undefined): string | undefined {
   if (execution === undefined) return undefined;
-  const { pipeline, key, id, status } = execution;
-  return `${pipeline} ${key ?? shortId(id)} – ${statusText(status)} · Holdfast`;
+  const { pipeline, id, status } = execution;
+  return `${pipeline} ${knownAs(execution) ?? shortId(id)} – ${statusText(status)} · Holdfast`;
 }
 
 function ArchivedNote({ id }: { readonly id: string }): ReactNode {

@@ -5,7 +5,7 @@ import { locatedMessage } from '../../../src/execution/failure.ts';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { withTyped } from '../api/call.ts';
-import { useMay, usePages, useRead } from '../api/reads.ts';
+import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
 import { cappedText } from '../model/attention.ts';
 import { OPEN } from '../model/statuses.ts';
 import { durationText } from '../model/words.ts';
@@ -24,9 +24,11 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
   {
     title: 'Key or ID',
     width: 'minmax(10.5rem, 1.2fr)',
-    cell: ({ id, key, pipeline }) => (
+    cell: ({ id, key, lineageKey, pipeline }) => (
       <>
-        <ExecutionLink id={id} text={key} /> <span className="about narrow-only">{pipeline}</span>
+        <ExecutionLink id={id} text={key ?? lineageKey} />{' '}
+        {lineageKey === undefined ? null : <span className="about">re-drive</span>}{' '}
+        <span className="about narrow-only">{pipeline}</span>
       </>
     ),
   },
@@ -139,6 +141,7 @@ export function ExecutionsPage(): ReactNode {
         <StartButton label="Start execution…" />
       </PageHead>
       <Filters location={location} from={from} />
+      <RedriveNote found={itemsOf(pages)} isByKey={'q' in filter || 'key' in filter} />
       <PageList
         label="Executions"
         columns={COLUMNS}
@@ -147,6 +150,25 @@ export function ExecutionsPage(): ReactNode {
         empty={isFiltered ? <NothingFits /> : <NothingYet />}
       />
     </>
+  );
+}
+
+interface RedriveNoteProps {
+  readonly found: readonly ExecutionMessage[];
+  readonly isByKey: boolean;
+}
+
+/** A key finds the first execution, and its re-drive has the work. */
+function RedriveNote({ found: [first, ...others], isByKey }: RedriveNoteProps): ReactNode {
+  const isOne = isByKey && first !== undefined && others.length === 0;
+  const { data } = useRead(requestTo('GET /v1/dead-letters/:id', { id: first?.id ?? '' }), {
+    isEnabled: isOne && WRONG.has(first.status),
+  });
+  if (!isOne || data?.redrivenBy === undefined) return null;
+  return (
+    <p>
+      {first.key ?? first.id} was re-driven as <ExecutionLink id={data.redrivenBy} />.
+    </p>
   );
 }
 

@@ -3,7 +3,7 @@
 import type { ReactNode } from 'react';
 import type { TrendsMessage } from '../../../src/features/overview/messages.ts';
 import { momentText, timeAxis, valueAxis } from '../model/axes.ts';
-import { countText, durationText } from '../model/words.ts';
+import { aboutText, countText, durationText } from '../model/words.ts';
 import { Chart, type Series } from '../parts/chart.tsx';
 import { goWith, Link, type PageLocation } from '../router.tsx';
 
@@ -81,13 +81,12 @@ function Ended({ points, shared, perText }: PartProps & { readonly perText: stri
     ({ label, values }) =>
       `${countText(values.reduce<number>((sum, each) => sum + (each ?? 0), 0))} ${label}`,
   );
-  const format = (value: number): string => (Number.isInteger(value) ? countText(value) : '');
   return (
     <Chart
       title={`Executions ended per ${perText}`}
       series={series}
-      y={valueAxis(Math.max(1, ...sums), format)}
-      format={format}
+      y={valueAxis(Math.max(1, ...sums), countText, 1)}
+      format={countText}
       summary={`${parts.join('; ')} in this range`}
       {...shared}
     />
@@ -109,11 +108,11 @@ function Durations({ points, shared }: PartProps): ReactNode {
       title="Duration"
       series={series}
       y={valueAxis(most, durationText)}
-      format={durationText}
+      format={aboutText}
       summary={
         last === undefined
           ? 'nothing ended in this range'
-          : `latest p50 ${durationText(last.p50Ms)}, p95 ${durationText(last.p95Ms)}, p99 ${durationText(last.p99Ms)}`
+          : `latest p50 ${aboutText(last.p50Ms)}, p95 ${aboutText(last.p95Ms)}, p99 ${aboutText(last.p99Ms)}`
       }
       {...shared}
     />

@@ -9,7 +9,7 @@ import { call } from '../api/call.ts';
 import { useCaller } from '../api/reads.ts';
 import type { Concern } from '../model/attention.ts';
 import { OPEN } from '../model/statuses.ts';
-import { countText, durationText } from '../model/words.ts';
+import { aboutText, countText } from '../model/words.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { Until } from '../parts/marks.tsx';
 import { Empty } from '../parts/notes.tsx';
@@ -139,7 +139,7 @@ const COLUMNS: readonly Column<PipelineRow>[] = [
     isWide: true,
     width: '4.4rem',
     isNumber: true,
-    cell: ({ p95Ms }) => (p95Ms === undefined ? '–' : durationText(p95Ms)),
+    cell: ({ p95Ms }) => (p95Ms === undefined ? '–' : aboutText(p95Ms)),
   },
   {
     title: 'Oldest ready',

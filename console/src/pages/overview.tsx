@@ -8,7 +8,7 @@ import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOverview } from '../api/overview.ts';
 import { useMay, useRead } from '../api/reads.ts';
 import { concernsOf } from '../model/attention.ts';
-import { countText, durationText } from '../model/words.ts';
+import { aboutText, countText } from '../model/words.ts';
 import { HeatMap } from '../parts/heat-map.tsx';
 import { PageHead, ProblemNote } from '../parts/notes.tsx';
 import { RangeChoice, rangeIn } from '../parts/range-choice.tsx';
@@ -144,13 +144,13 @@ function Figures({ overview, trends, pipeline }: FiguresProps): ReactNode {
             ? undefined
             : duration === undefined
               ? '–'
-              : durationText(duration.p50Ms)
+              : aboutText(duration.p50Ms)
         }
         about={
           duration === undefined
             ? ' '
             : // A line breaks between the figures, never inside of one.
-              [`p95 ${durationText(duration.p95Ms)}`, `p99 ${durationText(duration.p99Ms)}`]
+              [`p95 ${aboutText(duration.p95Ms)}`, `p99 ${aboutText(duration.p99Ms)}`]
                 .map((figure) => figure.replaceAll(' ', '\u{a0}'))
                 .join(' · ')
         }

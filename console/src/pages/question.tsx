@@ -106,8 +106,17 @@ function QuestionOperations({ interaction, onEnd }: QuestionProps): ReactNode {
     <div className="question-actions">
       <Assign interactionId={id} assignee={interaction.assignee ?? ''} />
       <div className="actions">
-        <ExtendButton id={id} label="Extend by 1 day" ms={DAY} />
-        <ExtendButton id={id} label="Remove deadline" ms={null} />
+        <ExtendButton id={id} />
+        <OperationButton
+          label="Remove deadline…"
+          ask={{
+            title: 'Remove deadline?',
+            sentence: 'The execution then waits until a person answers, without a time limit.',
+            verb: 'Remove deadline',
+            needsReason: 'none',
+            operation: () => requestTo('POST /v1/awaits/:id/extend', { id, timeoutMs: null }),
+          }}
+        />
         <OperationButton
           label="Cancel request…"
           ask={{
@@ -126,15 +135,7 @@ function QuestionOperations({ interaction, onEnd }: QuestionProps): ReactNode {
   );
 }
 
-function ExtendButton({
-  id,
-  label,
-  ms,
-}: {
-  readonly id: string;
-  readonly label: string;
-  readonly ms: number | null;
-}): ReactNode {
+function ExtendButton({ id }: { readonly id: string }): ReactNode {
   const operation = useOperation();
   return (
     <>
@@ -142,10 +143,10 @@ function ExtendButton({
         type="button"
         disabled={operation.isPending}
         onClick={() =>
-          operation.mutate(requestTo('POST /v1/awaits/:id/extend', { id, timeoutMs: ms }))
+          operation.mutate(requestTo('POST /v1/awaits/:id/extend', { id, timeoutMs: DAY }))
         }
       >
-        {label}
+        Extend by 1 day
       </button>
       <ProblemNote error={operation.error} />
     </>

@@ -74,6 +74,9 @@ function linesOf({ overview, trends }: Shown): readonly string[] {
   const head = `${overview.at}  ${workers.ready} workers, ${workers.running} running, room for ${workers.room}`;
   const notes = [
     ...(workers.stuck > 0 ? [`${workers.stuck} workers are stuck.`] : []),
+    ...(workers.lapsed > 0
+      ? [`${workers.lapsed} workers lapsed, and still own ${workers.left} executions.`]
+      : []),
     ...(workers.refused > 0 ? [`${workers.refused} workers have a refused release.`] : []),
     ...(blocked.count > 0
       ? [`${shownCount(blocked)} blocked executions: holdfast list --hold blocked`]

@@ -75,14 +75,18 @@ async function overviewOf(
     holdfast.releases.workers({ project }),
   ]);
   const live = workers.filter((each) => each.is !== 'gone');
-  const sessions = live.map(({ session }) => session);
   const [inFlight, refused] = await Promise.all([
-    store.executions.inFlight({ sessions, project }),
+    store.executions.inFlight({ sessions: workers.map(({ session }) => session), project }),
     refusedAmong(
       store,
       live.map((each) => ({ id: each.session, project: each.project })),
     ),
   ]);
+  const liveSessions = new Set<string>(live.map(({ session }) => session));
+  const running = inFlight.filter(({ session }) => liveSessions.has(session));
+  const left = inFlight.filter(({ session }) => !liveSessions.has(session));
+  const sum = (counts: typeof inFlight): number =>
+    counts.reduce((total, { count }) => total + count, 0);
   const inState = (...states: readonly WorkerInfo['is'][]): number =>
     live.filter((each) => states.includes(each.is)).length;
   return {
@@ -92,7 +96,9 @@ async function overviewOf(
       draining: inState('draining'),
       stuck: inState('stuck'),
       refused: refused.size,
-      running: inFlight.reduce((sum, { count }) => sum + count, 0),
+      lapsed: new Set(left.map(({ session }) => session)).size,
+      left: sum(left),
+      running: sum(running),
       room: live.reduce((sum, { room }) => sum + room, 0),
     },
   };

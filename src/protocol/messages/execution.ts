@@ -75,6 +75,12 @@ export const execution = closed(
     endedAt: Type.Optional(documented(instant, 'When it ended.')),
     deadlineAt: Type.Optional(documented(instant, 'When it fails unless it has ended.')),
     key: Type.Optional(Type.String({ description: 'Idempotency key of its submit.' })),
+    lineageKey: Type.Optional(
+      Type.String({
+        description:
+          'For a re-drive: key of the first execution of its chain, which keeps the key. Filters by key find that one.',
+      }),
+    ),
     release: Type.Optional(Type.String({ description: 'Release that it is pinned to.' })),
     template: Type.Optional(
       Type.Object(

@@ -386,10 +386,25 @@ async function listedMessages(
   const ended = records.filter(({ status }) => BAD_ENDS.has(status)).map(({ id }) => id);
   const outcomes = ended.length === 0 ? [] : await executions.outcomes(ended);
   const failures = new Map(outcomes.map(({ id, event }) => [id, failureIn(event.body)]));
+  const keys = await lineageKeys(executions, records);
   return records.map((record) => {
     const failure = failures.get(record.id);
-    return { ...executionMessage(record), ...(failure && { failure }) };
+    const lineageKey = keys(record);
+    return { ...executionMessage(record), ...present({ lineageKey, failure }) };
   });
+}
+
+/** People know an execution by its key, which a re-drive leaves to the first execution (Y-20). */
+async function lineageKeys(
+  executions: CoordinatorStore['executions'],
+  records: readonly ExecutionRecord[],
+): Promise<(record: ExecutionRecord) => string | undefined> {
+  const isNamed = ({ key, redriveOf }: ExecutionRecord): boolean =>
+    key === undefined && redriveOf !== undefined;
+  const ids = records.filter(isNamed).map(({ lineage }) => lineage);
+  const found = ids.length === 0 ? [] : await executions.readMany(ids);
+  const keys = new Map(found.map(({ id, key }) => [id, key]));
+  return (record) => (isNamed(record) ? keys.get(record.lineage) : undefined);
 }
 
 function failureIn(body: string | undefined): ExecutionMessage['failure'] {
@@ -404,9 +419,10 @@ function failureIn(body: string | undefined): ExecutionMessage['failure'] {
 }
 
 async function executionInFull(
-  { holdfast, shares }: Coordinator,
+  { holdfast, shares, store }: Coordinator,
   record: ExecutionRecord,
 ): Promise<ExecutionInFull> {
+  const lineageKey = (await lineageKeys(store.executions, [record]))(record);
   const { input, progress, heartbeats: stored = [] } = record;
   const reader = { holdfast, shares, project: record.project };
   const values = await readable(reader, { input, ...(progress && { progress }) });
@@ -418,6 +434,7 @@ async function executionInFull(
   );
   return {
     ...executionMessage(record),
+    ...present({ lineageKey }),
     ...values,
     ...(heartbeats.length > 0 && { heartbeats }),
   };

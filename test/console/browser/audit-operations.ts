@@ -44,7 +44,7 @@ const numbers: BrowserCase = {
     assert.notEqual(rate, '0.0 %');
     const quantiles = await figure(page, 'Median duration').locator('.figure-about').textContent();
     // On a narrow card, a line breaks between the figures.
-    assert.match(quantiles ?? '', /^p95\u00a0[^ ]+ · p99\u00a0[^ ]+$/);
+    assert.match(quantiles ?? '', /^p95\u00a0≈[^ ]+ · p99\u00a0≈[^ ]+$/);
     // Every end is in a figure, also those that are neither good nor bad.
     const ended =
       /[\d,]{5,} completed; [1-9]\d* compensated, cancelled; [1-9]\d* failed, quarantined/;

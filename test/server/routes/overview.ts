@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ExecutionId, parseProject } from '../../../src/execution/names.ts';
+import { type ExecutionId, type PipelineName, parseProject } from '../../../src/execution/names.ts';
 import { pipeline, StepError } from '../../../src/index.ts';
 import { toFence } from '../../../src/lease/fence.ts';
 import type { Owner, SessionId } from '../../../src/lease/names.ts';
+import { systemRandom } from '../../../src/support/random.ts';
 import { refusedWith, until } from '../coordinator.ts';
 import type { Case } from './case.ts';
 
@@ -80,6 +81,28 @@ const blocked: Case = {
     });
     assert.deepEqual(counted.blocked, { count: 3, capped: false });
     assert.deepEqual(counted.ready, { count: 0, capped: false });
+  },
+};
+
+const lapsed: Case = {
+  name: 'the overview counts workers that are gone and still own executions',
+  async run(coordinator) {
+    const client = await coordinator.client(['submit', 'operate'], 'default');
+    const { sessions, executions } = coordinator.store;
+    const session = systemRandom.uuid() as SessionId;
+    const pipelines = ['held' as PipelineName];
+    const about = { owner: 'frozen@host-9' as Owner, ttlMs: 60_000, graceMs: 1_000, metadata: {} };
+    await sessions.open({ id: session, ...about });
+    await executions.announce({ session, pipelines, state: 'ready', everyMs: 60_000, room: 0 });
+    for (const _ of [1, 2]) await client.executions.submit({ pipeline: 'held' });
+    await executions.claim({ session, pipelines, shares: [{ lane: 'interactive', limit: 2 }] });
+    const by = { kind: 'operator', actor: 'ann', reason: 'frozen' } as const;
+    await sessions.end({ id: session, by });
+    const workers = await until(async () => {
+      const { workers } = await client.overview.read();
+      return workers.lapsed > 0 ? workers : undefined;
+    });
+    assert.deepEqual([workers.lapsed, workers.left, workers.running], [1, 2, 0]);
   },
 };
 
@@ -235,6 +258,7 @@ export const overviewCases: readonly Case[] = [
   heartbeats,
   counted,
   blocked,
+  lapsed,
   trends,
   found,
   combined,

@@ -173,6 +173,11 @@ const refusedInput: Case = {
     assert.deepEqual([again.id, again.existing], [id, true]);
     const made = await executions.redrive(id, { input: { to: 'west' }, release: 'v1' });
     assert.equal((await executions.result(made.id)).output, 'west');
+    // The first execution keeps the key, and the re-drive names it.
+    const { key, lineageKey } = await executions.read(made.id);
+    assert.deepEqual([key, lineageKey], [undefined, 'parcel/1']);
+    const listed = (await executions.list({ pipeline: 'parcel' })).items;
+    assert.equal(listed.find((each) => each.id === made.id)?.lineageKey, 'parcel/1');
     await holdfast.close();
   },
 };
