@@ -39,7 +39,7 @@ const PAGES: readonly PageUnderTest[] = [
     name: 'quarantine',
     heading: 'Quarantine',
     path: () => '/quarantine',
-    shows: /Compensation failed/,
+    shows: /A compensation failed for good/,
   },
   {
     name: 'workers',

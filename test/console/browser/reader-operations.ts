@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { HoldfastClient } from '../../../src/client/client.ts';
 import { ROLES } from '../../../src/features/access/model.ts';
 import { Holdfast, pipeline, StepError } from '../../../src/index.ts';
+import { until } from '../../server/coordinator.ts';
 import type { BrowserCase, Scene } from './register.ts';
 
 async function clientOf({ coordinator }: Pick<Scene, 'coordinator'>): Promise<HoldfastClient> {
@@ -104,28 +105,111 @@ const neverMore: BrowserCase = {
 };
 
 const searchesFurther: BrowserCase = {
-  name: 'quarantined executions beyond the first page are not reported as none',
-  async run({ driver }) {
+  name: 'compensations beyond the first page are not reported as none',
+  async run({ driver, coordinator }) {
     const { page } = driver;
-    const pages = /\/v1\/dead-letters\?open=true&limit=\d+/;
-    await page.route(pages, (route) =>
-      route.continue({
-        url: route
-          .request()
-          .url()
-          .replace(/limit=\d+/, 'limit=1'),
-      }),
-    );
-    await driver.open('/quarantine', 'Quarantine');
-    const further = driver.button('Search older');
-    const found = page.getByText(/Compensation failed permanently/);
-    await further.waitFor();
-    assert.equal(await found.count(), 0);
-    await driver.checkAccess('a quarantine that was not looked through');
-    while ((await found.count()) === 0) await further.click();
-    await page.unroute(pages);
+    const holdfast = new Holdfast({ store: coordinator.store });
+    const late = new Holdfast({ store: coordinator.store });
+    const pages = /\/v1\/executions\?status=waiting&limit=\d+/;
+    try {
+      await holdfast.worker({ pipelines: [sticky] });
+      const { id } = await holdfast.submit(sticky, undefined);
+      await until(async () => {
+        const { status, compensating } = (await holdfast.read(id)) ?? {};
+        return status === 'waiting' && compensating ? true : undefined;
+      });
+      // Newer than it, so that a page of one does not have it.
+      const sleeps = pipeline({ name: 'sleeps', run: (ctx) => ctx.sleep(3_600_000) });
+      await late.worker({ pipelines: [sleeps] });
+      const sleeping = await late.submit(sleeps, undefined);
+      await until(async () =>
+        (await late.read(sleeping.id))?.status === 'waiting' ? true : undefined,
+      );
+      await page.route(pages, (route) =>
+        route.continue({
+          url: route
+            .request()
+            .url()
+            .replace(/limit=\d+/, 'limit=1'),
+        }),
+      );
+      await driver.open('/quarantine', 'Quarantine');
+      const group = page.getByRole('region', { name: 'Compensation retrying' });
+      const further = group.getByRole('button', { name: 'Search older' });
+      await further.waitFor();
+      const found = group.getByText('sticky');
+      assert.equal(await found.count(), 0);
+      await driver.checkAccess('a quarantine that was not looked through');
+      await further.click();
+      await found.waitFor();
+      await holdfast.cancel(sleeping.id);
+      await holdfast.repair.skipCompensation(id, 'charge', { reason: 'a test' });
+      await holdfast.result(id).catch(() => undefined);
+    } finally {
+      await page.unroute(pages);
+      await late.close();
+      await holdfast.close();
+    }
   },
 };
+
+const quarantineInBulk: BrowserCase = {
+  name: 'the quarantine shows keys, reasons and the repair, and repairs many at once',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const holdfast = new Holdfast({ store: coordinator.store });
+    let isFixed = false;
+    const invoice = pipeline({
+      name: 'invoice',
+      async run(ctx, isUndone: boolean) {
+        const undo = (): void => {
+          if (!isFixed) throw new StepError('The ledger is closed.', CLOSED);
+        };
+        await ctx.step('book', () => 1, { compensate: { run: undo, retry: { attempts: 1 } } });
+        if (isUndone) throw new StepError('No customer.', { category: 'permanent', code: 'none' });
+        if (!isFixed) throw new TypeError('Cannot read properties of undefined.');
+        return 'sent';
+      },
+    });
+    try {
+      await holdfast.worker({ pipelines: [invoice], owner: 'invoice@host-7' });
+      for (const n of [1, 2]) await holdfast.submit(invoice, true, { key: `undone/${n}` });
+      for (const n of [1, 2]) await holdfast.submit(invoice, false, { key: `blocked/${n}` });
+      await driver.open('/quarantine', 'Quarantine');
+      const parked = page.getByRole('region', { name: 'Quarantined' });
+      const card = parked.getByRole('listitem').filter({ hasText: 'undone/2' });
+      await card.getByText('The ledger is closed.').waitFor();
+      const blocked = page.getByRole('region', { name: 'Blocked' });
+      const held = blocked.getByRole('listitem').filter({ hasText: 'blocked/1' });
+      await held.getByText(/TypeError: Cannot read properties of undefined.*Deploy/).waitFor();
+      await driver.checkAccess('a quarantine with reasons');
+      await driver.checkWidth(390, 'quarantine-reasons');
+      isFixed = true;
+      await blocked.getByRole('button', { name: 'Resume 2 executions…' }).click();
+      await driver.button('Resume 2 executions').click();
+      await page.getByText('2 executions resumed').waitFor();
+      await blocked.waitFor({ state: 'detached' });
+      const all = parked.getByRole('button', { name: /^Retry all compensations: invoice/ });
+      await all.click();
+      await driver.button('Retry compensation of 2 dead letters').click();
+      await driver.heading('Bulk re-drive').waitFor();
+      await driver.open('/quarantine', 'Quarantine');
+      await card.waitFor({ state: 'detached' });
+      // A key finds the execution that has it, and the way to its re-drive, which shows the key.
+      await driver.open('/executions?q=undone/2', 'Executions');
+      await page
+        .getByText(/undone\/2 was re-driven as/)
+        .getByRole('link')
+        .click();
+      await driver.heading('invoice').waitFor();
+      await page.locator('.page-title').getByText('undone/2').waitFor();
+    } finally {
+      await holdfast.close();
+    }
+  },
+};
+
+const CLOSED = { category: 'permanent', code: 'ledger-closed' } as const;
 
 const STREAM = /\/v1\/events$/;
 
@@ -359,6 +443,7 @@ export const READER_CASES: readonly BrowserCase[] = [
     keepsQuestion,
     neverMore,
     searchesFurther,
+    quarantineInBulk,
     comesBack,
     asAllowed,
     backNavigation,
