@@ -62,14 +62,19 @@ function OpenGuide({ isWhole, onClose }: OpenGuideProps): ReactNode {
   );
 }
 
+const DEMO_PIPELINE = 'restaurant-order';
+
 interface ChecklistProps {
   readonly demo: DemoMessage | undefined;
   readonly steps: readonly TourStep[];
 }
 
 function Checklist({ demo, steps }: ChecklistProps): ReactNode {
-  const open = useRead(requestTo('GET /v1/awaits', { limit: 1 }), { everyMs: 2 * POLL_MS });
-  const hasRequest = open.data !== undefined && open.data.items.length > 0;
+  const open = useRead(requestTo('GET /v1/awaits', { name: 'approval', limit: 100 }), {
+    everyMs: 2 * POLL_MS,
+  });
+  // Your own pipelines may ask something too.
+  const hasRequest = open.data?.items.some(({ unit }) => unit?.pipeline === DEMO_PIPELINE) === true;
   const operation = useOperation<DemoMessage>();
   const isPlaying = demo?.isPlaying === true || operation.isPending;
   const play = (scene: Scene) => operation.mutate(requestTo('POST /v1/demo/:scene', { scene }));

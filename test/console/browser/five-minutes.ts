@@ -7,7 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { provideConsole } from '../../../scripts/console/provide.ts';
+import { HoldfastClient } from '../../../src/client/client.ts';
+import { pipeline } from '../../../src/index.ts';
+import { openWorker } from '../../../src/worker/open-worker.ts';
 import { startHoldfast } from '../../cli/spawned.ts';
+import { until } from '../../server/coordinator.ts';
 import { startChromium } from '../../services/chromium.ts';
 import { ConsoleDriver } from './console-driver.ts';
 
@@ -64,10 +68,30 @@ async function approve(driver: ConsoleDriver): Promise<void> {
   await page.getByText('export function restaurantOrder').waitFor();
   await driver.checkAccess('the demo source');
   await tour(driver);
+  await otherRequest(driver);
   // The state that a second start finds: something to approve, or something to repair.
   await driver.button('New order').click();
   await page.getByText('Waiting for approval').waitFor();
   await page.getByRole('link', { name: 'Approve in the inbox' }).waitFor();
+}
+
+/** The request of another pipeline, under the same name, is no order to approve. */
+async function otherRequest({ url, page }: ConsoleDriver): Promise<void> {
+  const expense = pipeline({ name: 'expense', run: (ctx) => ctx.await('approval') });
+  const worker = await openWorker({ url, pipelines: [expense] });
+  const client = new HoldfastClient({ url });
+  try {
+    const { id } = await client.executions.submit({ pipeline: 'expense' });
+    const asked = await until(async () => (await client.awaits.list()).items[0]);
+    await page.reload();
+    await page.getByTitle(/^1 open request/).waitFor();
+    await page.getByRole('button', { name: 'New order' }).waitFor();
+    assert.equal(await page.getByRole('link', { name: 'Approve in the inbox' }).count(), 0);
+    await client.awaits.answer(asked.id, { ok: true });
+    await client.executions.result(id);
+  } finally {
+    await worker.stop();
+  }
 }
 
 async function freeze(driver: ConsoleDriver): Promise<void> {
