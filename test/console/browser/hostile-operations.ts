@@ -55,4 +55,56 @@ const harmless: BrowserCase = {
   },
 };
 
-export const HOSTILE_CASES: readonly BrowserCase[] = [harmless];
+const LONG = 'n'.repeat(119);
+
+const narrow: BrowserCase = {
+  name: 'names of 119 characters without a space fit a window of 390 pixels on every page',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const holdfast = new Holdfast({ store: coordinator.store });
+    const stuck = (): never => {
+      throw new StepError(LONG, { category: 'permanent', code: LONG });
+    };
+    const long = pipeline({
+      name: LONG,
+      async run(ctx, end: 'asks' | 'fails' | 'blocks' | 'quarantine') {
+        const compensate = { run: end === 'quarantine' ? stuck : () => 1, retry: { attempts: 1 } };
+        await ctx.step(LONG, () => LONG, { compensate });
+        if (end === 'asks') await ctx.await(LONG, { request: { [LONG]: LONG } });
+        if (end === 'blocks') throw new TypeError(LONG);
+        return stuck();
+      },
+    });
+    try {
+      await holdfast.worker({ pipelines: [long], owner: LONG });
+      const ids: string[] = [];
+      for (const end of ['asks', 'fails', 'blocks', 'quarantine'] as const) {
+        const about = { key: `${end}${LONG}`, tags: [LONG], attributes: { [LONG]: LONG } };
+        const { id } = await holdfast.submit(long, end, about);
+        await until(async () => {
+          const { status = 'queued', holds = [] } = (await holdfast.read(id)) ?? {};
+          const isDone = !['queued', 'running'].includes(status) || holds.includes('blocked');
+          return isDone ? true : undefined;
+        });
+        ids.push(id);
+      }
+      await holdfast.schedules.put({ id: LONG, cron: '0 3 * * *', pipeline: LONG });
+      const lists = ['executions', 'inbox', 'dead-letters', 'quarantine', 'workers', 'schedules'];
+      for (const path of ['', ...lists, ...ids.map((id) => `executions/${id}`)]) {
+        await page.goto(`${driver.url}/console/${path}`);
+        await page.getByText(LONG).first().waitFor({ state: 'attached' });
+        for (const tab of await page.getByRole('tab').all()) {
+          await tab.click();
+          await driver.checkWidth(390);
+        }
+        await driver.checkWidth(390, `long-${path.slice(0, 12) || 'overview'}`);
+      }
+      await holdfast.schedules.remove(LONG);
+      for (const id of ids) await holdfast.cancel(id).catch(() => undefined);
+    } finally {
+      await holdfast.close();
+    }
+  },
+};
+
+export const HOSTILE_CASES: readonly BrowserCase[] = [harmless, narrow];
