@@ -257,7 +257,7 @@ export {
   revokeLease,
 } from './lease/operate.ts';
 export { DEFAULT_POLICY, type LeasePolicy } from './lease/policy.ts';
-export type { KernelStore, LeaseStore, SessionStore } from './lease/port.ts';
+export type { KernelStore, LeaseService, LeaseStore, SessionStore } from './lease/port.ts';
 export { describeRefusal, type Holder, type Refusal } from './lease/refusal.ts';
 export type { SessionMetadata, SessionRecord, SessionState } from './lease/session.ts';
 export type { SessionOptions } from './lease/session-options.ts';

@@ -23,6 +23,7 @@ export const FAMILIES: readonly Family[] = [
     name: 'stores that are sampled',
     files: ['test/contract/{etcd,sqlite}.test.ts', 'test/engine/{memory,sqlite,postgres}.test.ts'],
   },
+  { name: 'leases through a coordinator', files: ['test/contract/coordinator*.test.ts'] },
   { name: 'schedules of guards', files: ['test/guards/*.test.ts'] },
   {
     name: 'transport contract on PostgreSQL and over Python',

@@ -17,6 +17,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'holdfast/store/postgres': 'A store in PostgreSQL.',
   'holdfast/store/redis': 'A store of leases in Redis.',
   'holdfast/store/etcd': 'A store of leases in etcd.',
+  'holdfast/store/coordinator': 'The leases of a coordinator, as a store.',
   'holdfast/archive/folder': 'An archive of ended executions in a folder.',
   'holdfast/archive/s3': 'An archive of ended executions in S3.',
   'holdfast/guards/postgres': 'Check fences in your PostgreSQL tables.',

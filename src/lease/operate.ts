@@ -5,13 +5,13 @@ import { integerOption, rejectUnknownOptions } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { parseFence } from './fence.ts';
 import { parseLeaseKey, parseOwner, parseRequestId, parseText } from './names.ts';
-import type { DrainResult, KernelStore, Revoked } from './port.ts';
+import type { DrainResult, LeaseService, Revoked } from './port.ts';
 import { requireStore } from './session-options.ts';
 
 /** The term to act on, and who acts. */
 export interface OperateOptions {
   /** An open store. */
-  readonly store: KernelStore;
+  readonly store: LeaseService;
   /** The key. */
   readonly key: string;
   /** The fence of the term. A later term is left alone. */
@@ -83,7 +83,7 @@ export async function revokeLease(options: OperateOptions): Promise<Revoked> {
   return options.store.leases.revoke(checked(options));
 }
 
-function checked(options: OperateOptions): Parameters<KernelStore['leases']['revoke']>[0] {
+function checked(options: OperateOptions): Parameters<LeaseService['leases']['revoke']>[0] {
   return {
     key: parseLeaseKey(options.key),
     fence: parseFence(options.fence),

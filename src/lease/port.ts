@@ -14,17 +14,18 @@ import type { EntryRefusal, SessionRefusal, TermRefusal, WriteRefusal } from './
 import type { SessionMetadata, SessionRecord, SessionState } from './session.ts';
 
 /**
- * An open store of sessions and leases. Open one with a function of `holdfast/store/…`.
+ * The part of a store that sessions, recipes and watchers use. Every store has it, and so has a
+ * coordinator: open one with `openCoordinator` of `holdfast/store/coordinator`.
  *
  * @example
- * import { openSqliteStore } from 'holdfast/store/sqlite';
+ * import { openCoordinator } from 'holdfast/store/coordinator';
  *
- * const leases: KernelStore = await openSqliteStore({ file: './leases.db' });
- * console.log(leases.durability);
+ * const leases: LeaseService = await openCoordinator({ url: 'http://127.0.0.1:7433' });
+ * console.log(leases.kind);
  * await leases.close();
  */
-export interface KernelStore {
-  /** The kind of store, such as `sqlite` or `postgres`. */
+export interface LeaseService {
+  /** The kind of store, such as `sqlite`, `postgres` or `coordinator`. */
   readonly kind: string;
   /** The limits of the store. */
   readonly policy: LeasePolicy;
@@ -32,17 +33,12 @@ export interface KernelStore {
   readonly durability: string;
   /** Lets another thread of this process open the same store. Absent if it cannot. */
   readonly address?: StoreAddress;
-  /** Operations on sessions. */
-  readonly sessions: SessionStore;
+  /** Operations on sessions. Without `sweep`, the coordinator sweeps. */
+  readonly sessions: Omit<SessionStore, 'sweep' | 'recover'> & Partial<Pick<SessionStore, 'sweep'>>;
   /** Operations on leases. */
   readonly leases: LeaseStore;
   /** Which processes get hints. If only this process does, waiters poll more often. */
   readonly hintsReach: 'this-process' | 'all-processes';
-  /**
-   * Raises the epoch, so that all new fences are greater than all that were issued or presented.
-   * Ends a halt.
-   */
-  raiseEpoch(request: RaiseEpoch): Promise<EpochRaised>;
   /**
    * Calls `listener` when a key may have become free. A hint may be lost, late or wrong. Returns a
    * function that removes the listener.
@@ -53,11 +49,31 @@ export interface KernelStore {
 }
 
 /**
+ * An open store of sessions and leases. Open one with a function of `holdfast/store/…`.
+ *
+ * @example
+ * import { openSqliteStore } from 'holdfast/store/sqlite';
+ *
+ * const leases: KernelStore = await openSqliteStore({ file: './leases.db' });
+ * console.log(leases.durability);
+ * await leases.close();
+ */
+export interface KernelStore extends LeaseService {
+  /** Operations on sessions. */
+  readonly sessions: SessionStore;
+  /**
+   * Raises the epoch, so that all new fences are greater than all that were issued or presented.
+   * Ends a halt.
+   */
+  raiseEpoch(request: RaiseEpoch): Promise<EpochRaised>;
+}
+
+/**
  * The store interface that a session needs. Without `leases`, the session carries claims of
  * executions and acquires no leases.
  */
 export interface SessionHost
-  extends Pick<KernelStore, 'kind' | 'policy' | 'address' | 'hintsReach' | 'onHint'> {
+  extends Pick<LeaseService, 'kind' | 'policy' | 'address' | 'hintsReach' | 'onHint'> {
   readonly sessions: Pick<SessionStore, 'open' | 'heartbeat' | 'end' | 'leases'>;
   readonly leases?: LeaseStore;
 }

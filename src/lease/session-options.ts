@@ -8,13 +8,13 @@ import { systemTimers, type Timers } from '../support/timer.ts';
 import { type Caution, DRIFT_PPM_DEFAULT } from './authority.ts';
 import { NAME_BYTES_MAX, type Owner, parseOwner, TEXT_BYTES_MAX } from './names.ts';
 import type { LeaseObserver } from './observer.ts';
-import type { KernelStore, SessionHost } from './port.ts';
+import type { LeaseService, SessionHost } from './port.ts';
 import type { SessionMetadata } from './session.ts';
 
 /** Options of `openSession`. */
 export interface SessionOptions {
   /** An open store. */
-  readonly store: KernelStore;
+  readonly store: LeaseService;
   /**
    * The name that operators see, such as `billing-worker@host-3`. At most 256 bytes. Several
    * processes may share it.
@@ -84,8 +84,8 @@ export const SESSION_OPTION_NAMES: readonly (keyof SessionOptions)[] = [
 export const TTL_MS_DEFAULT = 15_000;
 
 /** Functions that open no session need an open store too. */
-export function requireStore(what: string, store: unknown): asserts store is KernelStore {
-  const { policy, sessions } = (store ?? {}) as Partial<KernelStore>;
+export function requireStore(what: string, store: unknown): asserts store is LeaseService {
+  const { policy, sessions } = (store ?? {}) as Partial<LeaseService>;
   if (policy !== undefined && sessions !== undefined) return;
   throw new InvalidInput(
     store instanceof Promise

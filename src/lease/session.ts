@@ -71,6 +71,10 @@ export type SessionMetadata = Readonly<Record<string, string>>;
  */
 export const PROJECT_METADATA = 'holdfast.project';
 
+/** Sessions of a pool or a service have its name in their metadata. */
+export const POOL_METADATA = 'holdfast.pool';
+export const SERVICE_METADATA = 'holdfast.service';
+
 export interface SessionEnd {
   readonly at: Instant;
   readonly exit: Exit;

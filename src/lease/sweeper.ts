@@ -3,6 +3,7 @@
 // reclaims what it needs. Any number of sweepers may run on one store.
 
 import { type Clock, systemClock } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
 import { integerOption, optionalFunctions, rejectUnknownOptions } from '../support/options.ts';
 import { jittered, type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
@@ -66,6 +67,11 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     'random',
   ]);
   requireStore('startSweeper', options.store);
+  if (options.store.sessions.sweep === undefined) {
+    throw new InvalidInput(
+      'startSweeper: this store is a coordinator, which sweeps by itself. No sweeper was started. Remove the call.',
+    );
+  }
   optionalFunctions('startSweeper', { onSwept: options.onSwept });
   const everyMs = integerOption('everyMs', options.everyMs ?? 5_000, { min: 10, max: 3_600_000 });
   const limit = integerOption('limit', options.limit ?? 500, { min: 1, max: 100_000 });

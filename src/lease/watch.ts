@@ -7,7 +7,7 @@ import { jittered, type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import type { EventSeq, LeaseEvent } from './event.ts';
 import { callSafely } from './observer.ts';
-import type { EventPage, KernelStore } from './port.ts';
+import type { EventPage, LeaseService } from './port.ts';
 import { requireStore } from './session-options.ts';
 import { isOutage } from './store-call.ts';
 
@@ -57,7 +57,7 @@ const NAMES: readonly (keyof WatchOptions)[] = [
  * }
  */
 export function watchLeases(
-  store: KernelStore,
+  store: LeaseService,
   options: WatchOptions = {},
 ): AsyncGenerator<Watched, void, void> {
   requireStore('watchLeases', store);
@@ -72,7 +72,7 @@ export function watchLeases(
 }
 
 async function* watch(
-  store: KernelStore,
+  store: LeaseService,
   options: WatchOptions & { readonly pollMs: number; readonly after: EventSeq },
 ): AsyncGenerator<Watched, void, void> {
   const { timers = systemTimers, random = systemRandom, signal, pollMs } = options;
@@ -100,7 +100,7 @@ async function* watch(
  * again.
  */
 async function readPage(
-  store: KernelStore,
+  store: LeaseService,
   after: EventSeq,
   { onOutage }: WatchOptions,
 ): Promise<EventPage | undefined> {
@@ -117,7 +117,7 @@ async function readPage(
 }
 
 async function untilNextRead(
-  store: KernelStore,
+  store: LeaseService,
   wait: {
     readonly timers: Timers;
     readonly signal: AbortSignal | undefined;

@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { momentOf } from '../lease/authority.ts';
 import { parseOwner, parseSessionId } from '../lease/names.ts';
 import { causeOf } from '../lease/observer.ts';
-import type { KernelStore } from '../lease/port.ts';
+import type { LeaseService } from '../lease/port.ts';
 import { BEATS_PER_TTL, RETRIES_PER_TTL } from '../lease/session.ts';
 import { callStore, isStoreOutage } from '../lease/store-call.ts';
 import { systemClock } from '../support/clock.ts';
@@ -25,7 +25,7 @@ const { address, stallMs, memory } = workerData as ThreadOrders;
 const proof = new ThreadPulse(memory);
 const kept = new Map<string, AbortController>();
 
-async function keep(store: KernelStore, order: Keep, dropped: AbortSignal): Promise<void> {
+async function keep(store: LeaseService, order: Keep, dropped: AbortSignal): Promise<void> {
   const pulse = new ThreadPulse(order.memory);
   while (!dropped.aborted) {
     const parts = (await beatSafely(store, order, pulse)) ? BEATS_PER_TTL : RETRIES_PER_TTL;
@@ -48,7 +48,7 @@ async function endIfWedged(order: Keep, afterMs: number, dropped: AbortSignal): 
 }
 
 /** Returns false if it should be tried again soon: no reply, no proof of progress, or a fault. */
-async function beatSafely(store: KernelStore, order: Keep, pulse: ThreadPulse): Promise<boolean> {
+async function beatSafely(store: LeaseService, order: Keep, pulse: ThreadPulse): Promise<boolean> {
   try {
     return await beatIfProved(store, order, pulse);
   } catch (fault) {
@@ -57,7 +57,11 @@ async function beatSafely(store: KernelStore, order: Keep, pulse: ThreadPulse): 
   }
 }
 
-async function beatIfProved(store: KernelStore, order: Keep, pulse: ThreadPulse): Promise<boolean> {
+async function beatIfProved(
+  store: LeaseService,
+  order: Keep,
+  pulse: ThreadPulse,
+): Promise<boolean> {
   if (!proof.isProved(systemClock.monotonicMs(), stallMs)) return false;
   const sentAt = momentOf(systemClock);
   const id = parseSessionId(order.id);
@@ -83,7 +87,7 @@ function post(message: ThreadMessage): void {
 
 const { module, open, options } = address;
 const opened: unknown = await import(module);
-const openStore = (opened as Record<string, (options: object) => Promise<KernelStore>>)[open];
+const openStore = (opened as Record<string, (options: object) => Promise<LeaseService>>)[open];
 if (openStore === undefined) throw new Error(`${module} has no ${open}`);
 const store = await openStore(options);
 parentPort?.on('message', (order: ThreadOrder) => {

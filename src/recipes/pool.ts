@@ -7,7 +7,8 @@ import type { HeldLease } from '../lease/held-lease.ts';
 import type { Session } from '../lease/live-session.ts';
 import { NAME_BYTES_MAX, parseLeaseKey } from '../lease/names.ts';
 import { callSafely, causeOf } from '../lease/observer.ts';
-import type { KernelStore, ListedLease } from '../lease/port.ts';
+import type { LeaseService, ListedLease } from '../lease/port.ts';
+import { POOL_METADATA } from '../lease/session.ts';
 import { requireStore, TTL_MS_DEFAULT } from '../lease/session-options.ts';
 import { isOutage } from '../lease/store-call.ts';
 import { systemClock } from '../support/clock.ts';
@@ -22,7 +23,7 @@ import {
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers, whenAborted } from '../support/timer.ts';
 import { Leftovers, rotated, shareOf } from './pool-balance.ts';
-import { POOL_METADATA, sessionsWith } from './registry.ts';
+import { sessionsWith } from './registry.ts';
 import {
   checkTerm,
   exitOf,
@@ -358,7 +359,7 @@ function leaseKeyOf(pool: string, key: string): string {
 
 /** Returns states by the user's own key. A key that was never held is missing. */
 async function keyStates(
-  store: KernelStore,
+  store: LeaseService,
   pool: string,
 ): Promise<ReadonlyMap<string, ListedLease>> {
   const prefix = leaseKeyOf(pool, '');

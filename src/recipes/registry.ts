@@ -4,8 +4,8 @@
 
 import { openSession, type Session } from '../lease/live-session.ts';
 import { type Owner, parseText, type SessionId } from '../lease/names.ts';
-import type { KernelStore, SessionInspection } from '../lease/port.ts';
-import type { SessionMetadata } from '../lease/session.ts';
+import type { LeaseService, SessionInspection } from '../lease/port.ts';
+import { SERVICE_METADATA, type SessionMetadata } from '../lease/session.ts';
 import {
   requireStore,
   SESSION_OPTION_NAMES,
@@ -24,7 +24,7 @@ const REGISTER_NAMES = SESSION_OPTION_NAMES.filter((name) => name !== 'store');
 /** Options of `registry`. */
 export interface RegistryOptions {
   /** An open store. */
-  readonly store: KernelStore;
+  readonly store: LeaseService;
   /** The name of the service that the members belong to. */
   readonly service: string;
   /** The timers. Default: those of Node. Replace them in tests. */
@@ -159,11 +159,14 @@ async function* watch(
   }
 }
 
-/** Ends members whose time is up, so that the registry needs no sweeper (E-4). */
-async function readMembers(list: Registry['list'], store: KernelStore): Promise<readonly Member[]> {
+/** Ends members whose time is up, so that the registry needs no sweeper (E-4). A coordinator sweeps. */
+async function readMembers(
+  list: Registry['list'],
+  store: LeaseService,
+): Promise<readonly Member[]> {
   const members = await list();
   if (members.every(({ remainingMs }) => remainingMs > 0)) return members;
-  await store.sessions.sweep({ limit: SWEEP_LIMIT });
+  await store.sessions.sweep?.({ limit: SWEEP_LIMIT });
   return list();
 }
 
@@ -204,14 +207,11 @@ function memberState({ session, state }: SessionInspection): MemberState {
 // Sessions as members of a pool or a service. Their metadata names it, under a name that users' own
 // metadata cannot have.
 
-export const POOL_METADATA = 'holdfast.pool';
-const SERVICE_METADATA = 'holdfast.service';
-
 const PAGE = 500;
 
 /** Lists all sessions whose metadata has this name and value, ended ones too with `all`. */
 export async function sessionsWith(
-  store: KernelStore,
+  store: LeaseService,
   wanted: { readonly name: string; readonly value: string; readonly all?: boolean },
 ): Promise<readonly SessionInspection[]> {
   const found: SessionInspection[] = [];

@@ -3,7 +3,7 @@
 // the holders; `drainMs` gives them time.
 
 import { type LeaseKey, parseLeaseKey, parseRequestId, parseText } from '../lease/names.ts';
-import type { KernelStore, ListedLease } from '../lease/port.ts';
+import type { LeaseService, ListedLease } from '../lease/port.ts';
 import type { Refusal } from '../lease/refusal.ts';
 import { requireStore } from '../lease/session-options.ts';
 import { integerOption, rejectUnknownOptions } from '../support/options.ts';
@@ -12,7 +12,7 @@ import { type Random, systemRandom } from '../support/random.ts';
 /** Options of `revokePrefix`. */
 export interface RevokePrefixOptions {
   /** An open store. */
-  readonly store: KernelStore;
+  readonly store: LeaseService;
   /** Keys that start with this. */
   readonly prefix: string;
   /** The operator, for the record. */

@@ -7,7 +7,7 @@ import type { DeclaredExit } from '../lease/exit.ts';
 import { openSession, type Session } from '../lease/live-session.ts';
 import { type LeaseKey, parseLeaseKey } from '../lease/names.ts';
 import type { LeaseReport } from '../lease/observer.ts';
-import type { KernelStore } from '../lease/port.ts';
+import type { LeaseService } from '../lease/port.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
@@ -45,7 +45,7 @@ function throws(): never {
   throw new Error('the callback threw');
 }
 
-async function endOf(store: KernelStore, key: LeaseKey) {
+async function endOf(store: LeaseService, key: LeaseKey) {
   const { record } = await store.leases.inspect(key);
   return record?.end;
 }

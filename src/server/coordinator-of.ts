@@ -6,6 +6,7 @@ import { DEFAULT_PROJECT, type ProjectName } from '../execution/names.ts';
 import type { ExecutionObserver } from '../execution/report.ts';
 import { newKey, ROLES, writeKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
+import { LeaseHints } from '../features/leases/hints-routes.ts';
 import { InputContracts } from '../features/releases/input-api.ts';
 import type { JobLimits } from '../features/repair/job-limits-api.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
@@ -108,6 +109,7 @@ export function buildCoordinator(
     ...{ holdfast, store, clock, timers, random, auth, shares, jsonValuesMax },
     // Before the wakeup port, because a woken client reads the hints.
     hints: new WaitingHints(store.executions, random.uuid()),
+    leaseHints: new LeaseHints(store),
     wakeups: new FairWakeups(store.executions, timers),
     readiness: new FairWakeups(readinessOf(store.executions), timers),
     claimTurns: new Turns(CLAIMS_MAX, TOGETHER_MAX),

@@ -76,7 +76,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       options.grpc?.host,
     );
   const { coordinator, metrics } = await coordinatorOf(options);
-  const { holdfast, hints, wakeups, readiness, heartbeats, timers } = coordinator;
+  const { holdfast, hints, leaseHints, wakeups, readiness, heartbeats, timers } = coordinator;
   const stopping = new AbortController();
   const entrance = await entranceOf(options, coordinator, metrics);
   const files = options.console === false ? 'none' : await readConsole();
@@ -109,6 +109,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       ...beside.map((each) => each.close()),
     ]);
     hints.close();
+    leaseHints.close();
     wakeups.close();
     readiness.close();
     await holdfast.close();

@@ -5,7 +5,6 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Role } from '../features/access/model.ts';
 import { isHeld } from '../protocol/messages/operation.ts';
 import { FRAME_BYTES_MAX } from '../protocol/messages/stream-connection.ts';
 import { isWorkKind, workMessage } from '../protocol/messages/work-messages.ts';
@@ -65,10 +64,6 @@ export function streamOpener(parts: StreamParts): (exchange: HttpExchange) => vo
   });
   const dispatch = dispatchOf({ coordinator, operations, onFault: faultLogOf(log) });
   const routes = new Map(operations.map((route) => [route.name, route]));
-  const allows = (kind: string): readonly Role[] | undefined => {
-    const roles = isWorkKind(kind) ? WORKERS : routes.get(kind)?.allows;
-    return roles === 'public' ? undefined : roles;
-  };
   const isLong = (kind: string, body: unknown): boolean =>
     isHeld(isWorkKind(kind) ? workMessage(kind) : (routes.get(kind) ?? {}), body);
   return ({ request, reply }) => {
@@ -83,13 +78,13 @@ export function streamOpener(parts: StreamParts): (exchange: HttpExchange) => vo
     server.handleUpgrade(request.raw, socket, head, (connection) => {
       const stream = new MessageStream(
         {
-          ...{ coordinator, dispatch, caller, allows, isLong },
+          ...{ coordinator, dispatch, caller, isLong },
           count: () => parts.limiter.countMessage(caller, request.ip),
           hold: (each) => parts.held.hold(each),
           room: () => parts.bodies.take(projectShare(caller.project), maxPayload),
           answered: (kind, status, ms) => {
-            const name = allows(kind) === undefined ? 'none' : kind;
-            parts.metrics?.answered(name, status, ms);
+            const isKnown = isWorkKind(kind) || routes.has(kind);
+            parts.metrics?.answered(isKnown ? kind : 'none', status, ms);
           },
           slowMs: limits.requestMs,
           stopping: parts.stopping,
@@ -113,8 +108,6 @@ export function streamOpener(parts: StreamParts): (exchange: HttpExchange) => vo
     });
   };
 }
-
-const WORKERS = ['work'] as const;
 
 /** Operations of the API that may come in a stream. */
 const STREAMED: ReadonlySet<string> = new Set(['submitExecution', 'readResult']);

@@ -4,6 +4,7 @@ import type { Role } from '../features/access/model.ts';
 import { type GrpcServer, serveGrpc } from '../protocol/grpc/serve-grpc.ts';
 import type { Transport } from '../protocol/messages/envelope.ts';
 import { sqsQueues } from '../protocol/messages/queued.ts';
+import { WORK_ROLES } from '../protocol/messages/work-messages.ts';
 import { pushSettingsOf, sharedKeysWarning } from '../protocol/push/push-options.ts';
 import { Pusher } from '../protocol/push/pusher.ts';
 import type { Caller, Coordinator } from '../protocol/rest/route.ts';
@@ -47,12 +48,10 @@ export function dispatchFor({ coordinator, log }: TransportParts): Dispatch {
   return dispatchOf({ coordinator, onFault: faultLogOf(log) });
 }
 
-/** Requires the role of workers. There is no guessing to limit inside this process. */
+/** The role of each message is checked later. There is no guessing to limit inside this process. */
 export function admitWorker(gate: Gate, access: AccessRequest): Promise<Caller> {
-  return gate.admit({ allows: WORKERS }, access);
+  return gate.admit({ allows: WORK_ROLES }, access);
 }
-
-const WORKERS = ['work'] as const;
 
 const LOOPBACK = '127.0.0.1';
 
@@ -71,7 +70,7 @@ async function openGrpc(
     requestMs: limits.requestMs,
     connected: (socket) => addresses.came(socket),
     dispatch: dispatchFor(parts),
-    admit: ({ ip, ...access }) => limiter.admit({ route: { allows: WORKERS }, access, ip }),
+    admit: ({ ip, ...access }) => limiter.admit({ route: { allows: WORK_ROLES }, access, ip }),
     hold: (caller) => held.hold(caller),
     ...(tls === undefined ? {} : { tls }),
   });

@@ -16,23 +16,12 @@ import {
   type Worker,
   type WorkerOptions,
 } from '../engine/worker/worker-options.ts';
-import type { Transport } from '../protocol/messages/envelope.ts';
 import { systemClock } from '../support/clock.ts';
-import { InvalidInput } from '../support/fault.ts';
-import {
-  headerText,
-  integerOption,
-  optionalBooleans,
-  readList,
-  readOptions,
-  requireMethods,
-  requireUrl,
-} from '../support/options.ts';
+import { readOptions, requireMethods } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
+import { type ConnectionOptions, checkConnectionOptions, transportTo } from './connection.ts';
 import { greet, warnOnStderr } from './greet.ts';
-import { httpTransport } from './http-transport.ts';
 import { remoteStore } from './remote-store.ts';
-import { streamTransport } from './stream-transport.ts';
 
 export type { Worker } from '../engine/worker/worker-options.ts';
 export type { Transport, TransportRequest } from '../protocol/messages/envelope.ts';
@@ -41,23 +30,10 @@ export { stopRequested } from '../support/stop-requested.ts';
 /** Options of `openWorker`. */
 export interface RemoteWorkerOptions
   extends Omit<WorkerOptions, 'reconcileMs'>,
-    Pick<HoldfastOptions, 'codec' | 'observer' | 'payloads'> {
-  /**
-   * The coordinator, such as `http://127.0.0.1:7433`, or several on the same store. Give this or
-   * `transport`.
-   */
-  readonly url?: string | readonly string[];
-  /** A transport other than HTTP. It is closed when the worker has stopped. */
-  readonly transport?: Transport;
+    Pick<HoldfastOptions, 'codec' | 'observer' | 'payloads'>,
+    ConnectionOptions {
   /** An access key with role `work`. Not needed if authentication is off. */
   readonly key?: string;
-  /** The project, for access keys of all projects and if authentication is off. */
-  readonly project?: string;
-  /**
-   * True (default): one WebSocket for all messages, if the coordinator and the proxies in between
-   * allow it. False: one HTTP request for each message.
-   */
-  readonly stream?: boolean;
   /**
    * Milliseconds to wait for a coordinator that cannot be reached; 0 does not wait. By default it
    * waits for ever.
@@ -98,17 +74,14 @@ const NAMES: readonly (keyof RemoteWorkerOptions)[] = [
 export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
   const read = readOptions('openWorker', given, NAMES);
   checkFirst(read);
-  const { url, transport: carrying, key, project, stream = true, ...others } = read;
+  const { url, transport: carrying, key, project, stream, ...others } = read;
   const { codec, payloads, connectMs, ...rest } = others;
   const { observer: observerGiven, ...options } = rest;
   const timers = systemTimers;
   const observer = warnOnStderr(observerGiven);
-  const transport =
-    carrying ??
-    (stream ? streamTransport : httpTransport)({
-      ...{ url: url ?? [], timers, ...(key && { key }), ...(project && { project }) },
-      onRefused: (why: unknown) => reportTrouble(observer, { code: 'stream-refused' }, why),
-    });
+  const transport = transportTo({ url, transport: carrying, key, project, stream }, (why) =>
+    reportTrouble(observer, { code: 'stream-refused' }, why),
+  );
   const hello = await greet(transport, { timers, observer, connectMs });
   const pipelines = [...pipelinesByName('openWorker', options.pipelines).keys()];
   const store = remoteStore({ transport, hello, clock: systemClock, timers, pipelines });
@@ -124,31 +97,11 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
 function checkFirst(read: RemoteWorkerOptions): void {
   const { url, transport, key, project, stream, connectMs, codec, observer, ...rest } = read;
   const { payloads, ...options } = rest;
-  if (transport === undefined) checkUrls(url);
-  else if ((url ?? key ?? project) !== undefined) {
-    throw new InvalidInput(
-      'openWorker: url, key and project are for HTTP. With a transport, pass them to the transport.',
-    );
-  } else requireMethods('openWorker: transport', transport, ['request', 'close']);
-  if (key !== undefined) headerText('openWorker: key', key, WORD_BYTES_MAX);
-  if (project !== undefined) headerText('openWorker: project', project, WORD_BYTES_MAX);
-  optionalBooleans('openWorker', { stream });
-  if (connectMs !== undefined) {
-    integerOption('openWorker: connectMs', connectMs, { min: 0, max: CONNECT_MS_MAX });
-  }
+  checkConnectionOptions('openWorker', { url, transport, key, project, stream, connectMs });
   if (codec !== undefined) requireMethods('openWorker: codec', codec, ['encode', 'decode']);
   if (observer !== undefined) requireMethods('openWorker: observer', observer, ['report']);
   limitsOf(payloads);
   resolveWorkerOptions(options);
-}
-
-const WORD_BYTES_MAX = 256;
-const CONNECT_MS_MAX = 31 * 86_400_000;
-
-function checkUrls(url: unknown): void {
-  const urls = typeof url === 'string' ? [url] : readList('openWorker: url', url);
-  requireUrl('openWorker', urls[0]);
-  for (const each of urls) requireUrl('openWorker', each);
 }
 
 /** Closes the transport when the worker stops. */

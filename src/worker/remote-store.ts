@@ -33,6 +33,8 @@ export interface Hello {
   readonly claimsWait?: boolean;
   /** True if writes may contain heartbeats of steps. Absent in builds that refuse them. */
   readonly heartbeats?: boolean;
+  /** True if the coordinator offers leases as a service. Absent in builds without them. */
+  readonly leases?: boolean;
   /** The version of the worker protocol. Absent in builds that know only one. */
   readonly version?: number;
 }
@@ -68,11 +70,13 @@ export function remoteStore(parts: RemoteParts): WorkerStore {
   };
 }
 
-/**
- * A heartbeat times out after this part of the ttl, which leaves time to try another coordinator.
- */
 const PULSE_PART = 0.3;
 const PULSE_MS_MAX = 15_000;
+
+/** A heartbeat times out after a part of the ttl, which leaves time to try another coordinator. */
+export function pulseMsOf(ttlMs: number): number {
+  return Math.min(PULSE_MS_MAX, ttlMs * PULSE_PART);
+}
 
 /**
  * A remote worker holds only claims, and a refused write shows that one is lost. The coordinator
@@ -87,7 +91,7 @@ function sessionsOf({ transport, pipelines }: RemoteParts): WorkerStore['session
   let pulseMs: number | undefined;
   return {
     open: ({ id, owner, ttlMs, graceMs }) => {
-      pulseMs = Math.min(PULSE_MS_MAX, ttlMs * PULSE_PART);
+      pulseMs = pulseMsOf(ttlMs);
       return transport.request({
         kind: 'openSession',
         body: { id, owner, ttlMs, graceMs, pipelines },

@@ -12,6 +12,7 @@ import {
 } from '../../contract/index.ts';
 import { readKillers } from '../mutation/verdict.ts';
 import { sample } from '../services/tier.ts';
+import { coordinatorBackend, NOT_THROUGH, WAYS, type Way } from './coordinator-backend.ts';
 import { executionBackend } from './execution-backend.ts';
 
 /**
@@ -52,6 +53,22 @@ export function registerLeaseContract(
   const cases = leaseContract.filter((each) => skipReason(each, backend) === undefined);
   const taken = sample('lease contract', cases, count);
   register(taken, backend, (each) => runCase(each, backend));
+}
+
+/** How many cases `npm test` takes for each way to a coordinator. */
+const THROUGH_COORDINATOR = 20;
+
+/** The lease contract through coordinators on this backend, over every transport. */
+export function registerLeasesThrough(base: ContractBackend, store: string): void {
+  for (const way of Object.keys(WAYS) as readonly Way[]) {
+    const backend = coordinatorBackend(base, way);
+    const cases = leaseContract.filter(
+      (each) => skipReason(each, backend) === undefined && !(each.name in NOT_THROUGH),
+    );
+    for (const each of sample(`leases over ${way}, ${store}`, cases, THROUGH_COORDINATOR)) {
+      test(`${way}: ${each.upholds}: ${each.name}`, () => runCase(each, backend));
+    }
+  }
 }
 
 /** `npm test` takes the cases that kill a mutant of this store, and `others` more. Default: all. */

@@ -96,6 +96,11 @@ const FIGURES: Readonly<
   },
   'high-availability.md': { 'two seconds': P4 },
   'http-workers.md': { 'two seconds': P4 },
+  'leases-over-http.md': {
+    '5 s': at('lease/acquire-lease.ts', 'POLL_MS_HINTED'),
+    '10 s': at('worker/open-coordinator.ts', 'CONNECT_MS'),
+    '512 bytes': at('lease/names.ts', 'KEY_BYTES_MAX'),
+  },
   'keys.md': {
     '5 s': KEY_CACHE,
     '10 s': 'a check every KEY_CACHE_MS, of a key that was read up to KEY_CACHE_MS before',

@@ -18,6 +18,7 @@ const IN_ONE_RUN = 6;
 const IN_GUIDES: readonly string[] = [
   ...['answer-links', 'approvals', 'audit', 'encryption', 'execution-metrics', 'fan-out', 'limits'],
   ...[
+    'leases-over-http',
     'long-executions',
     'long-steps',
     'observing',

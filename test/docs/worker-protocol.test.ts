@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { EVENT_KINDS } from '../../src/execution/history.ts';
+import { LEASE_MESSAGES } from '../../src/features/leases/messages.ts';
 import { interactionId } from '../../src/index.ts';
 import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
 import { submission, writeMessage } from '../../src/protocol/messages/work.ts';
@@ -15,10 +16,11 @@ import { BODY_CHARS_MAX, INLINE_CHARS_MAX } from '../../src/protocol/rest/work-c
 
 const ROOT = join(import.meta.dirname, '../..');
 const PAGE = readFileSync(join(ROOT, 'docs/reference/worker-protocol.md'), 'utf8');
+const LEASE_PAGE = readFileSync(join(ROOT, 'docs/reference/lease-protocol.md'), 'utf8');
 
 /** The text below a heading, up to the next one of any level. */
-function sectionOf(heading: string): string {
-  const [, after] = PAGE.split(`\n${heading}\n`);
+function sectionOf(heading: string, page = PAGE): string {
+  const [, after] = page.split(`\n${heading}\n`);
   assert.ok(after !== undefined, `The page has no section "${heading}".`);
   return after.split(/^#{2,3} /m)[0] ?? '';
 }
@@ -43,7 +45,7 @@ function requireValid(what: string, schema: TSchema, value: unknown): void {
 test('every message has its address, its fields, and examples that its schemas accept', () => {
   for (const kind of WORK_KINDS) {
     const { method, path, body, reply } = workMessage(kind);
-    const text = sectionOf(`### ${kind}`);
+    const text = sectionOf(`### ${kind}`, kind in LEASE_MESSAGES ? LEASE_PAGE : PAGE);
     const address = `\`${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}\``;
     assert.ok(text.includes(address), `${kind} has no ${address}`);
     const [first = ''] = text.split('```json');

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import * as grpc from '@grpc/grpc-js';
 import type { TSchema } from 'typebox';
 import { DEFAULT_PROJECT } from '../../src/execution/names.ts';
-import type { Role } from '../../src/features/access/model.ts';
+import { ROLES } from '../../src/features/access/model.ts';
 import { type ReplyEnvelope, WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
 import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
 import { WORK_KINDS, workMessage } from '../../src/protocol/messages/work-messages.ts';
@@ -119,7 +119,7 @@ for (const route of sample('routes, nested too deep', withBody, 20)) {
 test('every worker message with deep nesting is refused in an envelope, over any transport', async () => {
   const { coordinator } = await coordinatorOf({ store });
   const dispatch = dispatchOf({ coordinator, onFault: (_, error) => faults.push(error) });
-  const caller = { name: 'w', project: DEFAULT_PROJECT, isOfAll: false, roles: new Set<Role>() };
+  const caller = { name: 'w', project: DEFAULT_PROJECT, isOfAll: false, roles: new Set(ROLES) };
   const { signal } = new AbortController();
   for (const kind of WORK_KINDS) {
     for (const deep of DEEP) {

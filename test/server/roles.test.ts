@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Role } from '../../src/features/access/model.ts';
+import { ROLES, type Role } from '../../src/features/access/model.ts';
+import { LEASE_MESSAGES } from '../../src/features/leases/messages.ts';
 import { pipeline } from '../../src/index.ts';
 import type { Tag } from '../../src/protocol/messages/operation.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
@@ -129,7 +130,7 @@ async function createsAnyRole(): Promise<void> {
   mayNone('admin', READS);
   await using coordinator = await TestCoordinator.onMemory();
   const admin = await coordinator.client(['admin'], 'default');
-  const roles = ['submit', 'work', 'operate', 'admin'] as const;
+  const roles = [...ROLES];
   await admin.keys.create({ name: 'all', roles: [...roles], project: 'default' });
   await assert.rejects(
     admin.keys.create({ name: 'all', roles: [...roles], project: null }),
@@ -144,6 +145,7 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
     const alone = new Map<Role, readonly string[]>([
       ['submit', ['submitExecution']],
       ['work', ['claimExecutions', 'writeAsOwner']],
+      ['lease', ['acquireLease', 'waitForLeaseHint']],
       ['operate', ['pauseExecution', 'answerAwait']],
       ['admin', ['createKey', 'changeRollout']],
     ]);
@@ -156,9 +158,19 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
   '`work` runs workers: it claims executions, reads inputs and histories of every execution of the project, and writes to the executions that it claimed.':
     () => {
       const names = [...may('work')].sort();
-      const ofWorkers = ROUTES.filter(({ path }) => /^\/v1\/(work|stream)(\/|$)/.test(path));
+      const ofWorkers = ROUTES.filter(
+        ({ path, name }) => /^\/v1\/(work|stream)(\/|$)/.test(path) && !(name in LEASE_MESSAGES),
+      );
       assert.deepEqual(names, ofWorkers.map(({ name }) => name).sort());
     },
+  '`lease` opens sessions, and acquires, lists, watches, drains and revokes every lease of the project.':
+    () => {
+      const sessions = ['greet', 'openSession', 'heartbeat', 'endSession', 'openStream'];
+      const names = [...Object.keys(LEASE_MESSAGES), ...sessions].sort();
+      assert.deepEqual([...may('lease')].sort(), names);
+    },
+  'A key with `lease` alone cannot read or run executions.': () =>
+    mayNone('lease', [...READS, 'claimExecutions', 'writeAsOwner', 'readStoredExecution']),
   '`operate` reads, signals, pauses, resumes, cancels, answers and re-drives, manages bulk jobs, and reads the audit.':
     () =>
       mayAll('operate', [
@@ -173,7 +185,7 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
       mayAll('admin', names);
       const listeners = ROUTES.filter(({ name }) => names.includes(name));
       assert.ok(listeners.every(({ listener }) => listener === 'admin'));
-      for (const other of ['submit', 'work', 'operate'] as const) mayNone(other, names);
+      for (const other of ['submit', 'work', 'lease', 'operate'] as const) mayNone(other, names);
     },
   'A key with `admin` alone cannot read executions, but it can create a key with any role in its own scope.':
     createsAnyRole,
@@ -194,7 +206,8 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
   // recorded.test.ts checks the actor.
   'Any key with `operate` can make an answer link, and any holder of the link can answer. The audit names the key that made it.':
     () => mayAll('operate', ['linkAwait']),
-  'A key of one project cannot manage projects or leases, whatever its roles.': onlyOfAll,
+  'A key of one project cannot manage projects or the leases of others, whatever its roles.':
+    onlyOfAll,
   'A key with `admin` of one project manages only the keys and releases of that project.':
     createsAnyRole,
   'You need a key with `admin`, and a coordinator with [admin routes]': () =>
@@ -204,6 +217,10 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
     mayAll('submit', READS),
   'A key with `submit` and `operate` can answer its own question.': answersItsOwn,
   // Other pages.
+  'Every key with `lease` can drain and revoke all leases of its project.': () =>
+    mayAll('lease', ['requestDrain', 'revokeTerm']),
+  'Give each program a key with the role [`lease`](../operate/keys.md#roles).': () =>
+    mayAll('lease', ['acquireLease']),
   'You create projects with a key with `admin` for all projects': onlyOfAll,
   'To change releases, keys, projects or leases, you need `admin`': () =>
     mayAll('admin', [...KEYS, ...RELEASES, 'drainLease', 'revokeLease']),
@@ -268,7 +285,7 @@ test('every sentence of the docs about roles is one of these', () => {
   assert.deepEqual(gone, [], 'no longer in the docs');
   const statements = pages
     .flatMap(sentencesOf)
-    .filter((each) => /`(?:submit|work|operate|admin)`/.test(each))
+    .filter((each) => /`(?:submit|work|lease|operate|admin)`/.test(each))
     .filter((each) => /\b(?:keys?|roles?|needs?)\b/i.test(each))
     .map((each) => each.replace(/^[-\s]+|\s+$/g, ''));
   assert.ok(statements.length > 20);
@@ -298,19 +315,22 @@ const RIGHTS: Readonly<Record<string, readonly string[]>> = {
     ...readsOf('Audit'),
     ...['listSessions', 'readSession', 'readHeartbeats', 'readMetrics'],
   ],
-  'leases (only keys for all projects)': readsOf('Leases'),
+  "the project's leases and sessions": Object.keys(LEASE_MESSAGES),
+  'leases of all projects (only keys for all projects)': readsOf('Leases'),
   'releases and rollouts': readsOf('Releases'),
   'keys and projects': readsOf('Projects and keys'),
 };
 
 test('the table of rights is that of the routes', () => {
   const page = readFileSync(join(ROOT, 'docs/operate/keys.md'), 'utf8');
-  const rows = [...page.matchAll(/^\| (.*?) \| (\w+) \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$/gm)];
+  const rows = [
+    ...page.matchAll(/^\| (.*?) \| (\w+) \| (.*?) \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$/gm),
+  ];
   const rights = new Map(rows.map(([, what = '', ...cells]) => [what, cells]));
   for (const [what, names] of Object.entries(RIGHTS)) {
     const [none, ...cells] = rights.get(what) ?? [];
     assert.equal(none, 'no', what);
-    for (const [nth, role] of (['submit', 'work', 'operate', 'admin'] as const).entries()) {
+    for (const [nth, role] of ROLES.entries()) {
       const cell = cells[nth] ?? '';
       (/^(?:yes|read)/.test(cell) ? mayAll : mayNone)(role, names);
     }

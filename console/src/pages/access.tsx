@@ -14,7 +14,7 @@ import { Copy, Time } from '../parts/marks.tsx';
 import { Empty, More, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 
-const ROLES = ['submit', 'work', 'operate', 'admin'] as const;
+const ROLES = ['submit', 'work', 'lease', 'operate', 'admin'] as const;
 type Roles = readonly (typeof ROLES)[number][];
 
 export function AccessPage(): ReactNode {

@@ -16,6 +16,9 @@ export const WORKER_PIPELINES = 'holdfast.pipelines';
 
 export type WorkerKind = 'embedded' | 'remote' | 'coordinator';
 
+/** The kind of a session that only holds leases. */
+export const NO_WORKER = 'none';
+
 const NOT_ENDED = {
   code: 'session-not-ended',
   what: 'The session was not ended, so it lapses by itself',

@@ -55,7 +55,7 @@ test('P-10: a key is valid until the millisecond in which it ends or expires', (
 });
 
 test('P-4: there are exactly four roles', () => {
-  assert.deepEqual(ROLES.filter(isRole), ['submit', 'work', 'operate', 'admin']);
+  assert.deepEqual(ROLES.filter(isRole), ['submit', 'work', 'lease', 'operate', 'admin']);
   for (const other of ['', 'Admin', 'root', 'toString', undefined, 1]) {
     assert.equal(isRole(other), false);
   }

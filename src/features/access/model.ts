@@ -95,7 +95,7 @@ export interface ProjectSettings {
 // The permissions of a key. Roles do not inherit from each other: a worker's key cannot submit, and
 // an operator's key cannot work. Only `admin` manages the deployment: projects and keys.
 
-export const ROLES = ['submit', 'work', 'operate', 'admin'] as const;
+export const ROLES = ['submit', 'work', 'lease', 'operate', 'admin'] as const;
 
 export type Role = (typeof ROLES)[number];
 

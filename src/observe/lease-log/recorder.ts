@@ -10,7 +10,7 @@ import {
   type LeaseReport,
   type SettingsReport,
 } from '../../lease/observer.ts';
-import type { KernelStore } from '../../lease/port.ts';
+import type { LeaseService } from '../../lease/port.ts';
 import { watchLeases } from '../../lease/watch.ts';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
@@ -58,7 +58,7 @@ export interface LeaseRecorder extends LeaseObserver {
    * Also records the events of a store until the recorder is closed. One process of a fleet is
    * enough.
    */
-  recordEvents(store: KernelStore, options?: RecordEventsOptions): void;
+  recordEvents(store: LeaseService, options?: RecordEventsOptions): void;
   /** Reads the store's events up to now, and resolves when everything is in the file. */
   flush(): Promise<void>;
   /**
@@ -102,7 +102,7 @@ function openOnce(file: string): void {
 }
 
 interface Followed {
-  readonly store: KernelStore;
+  readonly store: LeaseService;
   after: EventSeq;
   running: Promise<void>;
 }
@@ -158,7 +158,7 @@ class Recorder implements LeaseRecorder {
     else if (known !== undefined) this.#settings.set(session, { ...known, at: report.at });
   }
 
-  recordEvents(store: KernelStore, options: RecordEventsOptions = {}): void {
+  recordEvents(store: LeaseService, options: RecordEventsOptions = {}): void {
     rejectUnknownOptions('recordEvents', options, ['after', 'pollMs']);
     const followed: Followed = { store, after: options.after ?? 0, running: Promise.resolve() };
     followed.running = this.#follow(followed, options.pollMs);

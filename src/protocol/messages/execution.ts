@@ -674,7 +674,7 @@ export const eventOperations = {
     summary: 'Open a stream of messages',
     description:
       'Upgrades the connection to WebSocket. Each text frame is a JSON array of envelopes, and the coordinator sends frames of their replies, in any order. It takes the messages of the worker protocol and the operations `submitExecution` and `readResult`; the roles of the key decide about each. The key must be in the header `Authorization`. The stream ends when the key does.',
-    allows: [...READERS, 'work'],
+    allows: [...READERS, 'work', 'lease'],
     responses: {
       101: { what: 'The connection is a WebSocket from here on.' },
       426: { what: 'The request does not upgrade to WebSocket.', codes: ['upgrade-required'] },

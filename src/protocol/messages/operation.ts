@@ -34,6 +34,7 @@ export const TAGS = {
   Demo: 'Control the demo of `holdfast dev`.',
   'Worker protocol':
     'The messages of a worker: session, heartbeat, claims, writes, inbox and large values.',
+  'Lease protocol': 'Acquire, keep, release and watch leases through the coordinator.',
 } as const;
 
 export type Tag = keyof typeof TAGS;

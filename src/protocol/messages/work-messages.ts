@@ -4,11 +4,13 @@
 // executions it has (X-27). So a repeated or late message does no harm. Replies may have fields
 // that are not listed here; a worker ignores them.
 
-import { type TObject, type TProperties, type TSchema, type TUnion, Type } from 'typebox';
+import { Type } from 'typebox';
 import { EVENT_KINDS } from '../../execution/history.ts';
+import type { Role } from '../../features/access/model.ts';
+import { LEASE_MESSAGES, sessionMetadata } from '../../features/leases/messages.ts';
 import { announceBody } from '../../features/releases/messages.ts';
 import { DECLARED_EXITS } from '../../lease/exit.ts';
-import { type DocumentedResponse, type Method, NO_EXECUTION } from './operation.ts';
+import { NO_EXECUTION } from './operation.ts';
 import {
   closed,
   count,
@@ -25,89 +27,37 @@ import {
   waitMs,
 } from './words.ts';
 import { stepHeartbeat, writeMessage } from './work.ts';
-
-interface Spec {
-  /**
-   * The address over HTTP. Names in the path come from the body. The rest is the request body, or
-   * the query of a GET.
-   */
-  readonly at: `${Method} /${string}`;
-  /** Imperative, without a full stop. */
-  readonly summary: string;
-  /** Its effect, its writes, its refusals, and whether repeating it is safe. */
-  readonly description: string;
-  /** Problems beside those that any operation may return, by status. */
-  readonly problems?: Readonly<Record<number, DocumentedResponse>>;
-  /** All fields in one object. */
-  readonly body: TObject;
-  /** Absent: an empty reply, or bytes. */
-  readonly reply?: TSchema;
-  /** Repeating it is harmless. */
-  readonly isRead?: boolean;
-  /** The coordinator holds it open until there is something to send, or only with a `waitMs`. */
-  readonly isLong?: boolean | 'with-wait';
-  /** The body has users' values, which may be large. */
-  readonly takesValues?: boolean;
-  /** The request or the reply carries bytes. */
-  readonly bytes?: 'sent' | 'answered';
-}
-
-export interface WorkMessage extends Spec {
-  readonly method: 'GET' | 'POST' | 'PUT';
-  readonly path: string;
-}
-
-function message<const Of extends Spec>(spec: Of): Of & Pick<WorkMessage, 'method' | 'path'> {
-  const [method, path = ''] = spec.at.split(' ') as [WorkMessage['method'], string];
-  return { ...spec, method, path };
-}
+import {
+  at,
+  digest,
+  itemsPageOf,
+  message,
+  NO_SESSION,
+  resultOf,
+  sessionId,
+  type WorkMessage,
+} from './work-message.ts';
 
 /**
  * The limit for a remote worker: if it dies, its executions and an export of the store wait that
  * long.
  */
-const HELD_MS_MAX = 600_000;
+export const SESSION_MS_MAX = 600_000;
 const ttlMs = Type.Integer({
   minimum: 1,
-  maximum: HELD_MS_MAX,
+  maximum: SESSION_MS_MAX,
   description: 'Lifetime after a heartbeat, in milliseconds.',
   examples: [15_000],
 });
 
 const ms = Type.Integer({ description: 'Milliseconds.' });
-const at = Type.Integer({
-  description: 'Store time, in milliseconds since 1970.',
-  examples: [1_794_907_800_000],
-});
 const payload = Type.String({
   description:
     'JSON text of a stored value: `{"v":…}`, `{}` for no value, or `{"ref":digest}` for a value that `getBlob` returns.',
   examples: ['{"v":17}'],
 });
 const object = Type.String({ description: 'JSON text of an object.', examples: ['{}'] });
-const digest = Type.String({
-  pattern: '^[0-9a-f]{64}$',
-  description: 'SHA-256 digest of the bytes, in hexadecimal.',
-  examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
-});
-const sessionId = documented(uuid, 'Id of the session.');
 const owner = documented(name, 'Name of the worker process.', 'worker-1');
-
-const refused = Type.Object(
-  {
-    kind: Type.Literal('refused', { description: 'The store refused it.' }),
-    why: Type.String({ description: 'Code of the refusal.', examples: ['superseded'] }),
-  },
-  {
-    title: 'StoreRefusal',
-    description: 'Nothing was written. Other fields depend on `why`.',
-  },
-);
-
-function resultOf(kind: string, more: TProperties): TUnion {
-  const done = Type.Literal(kind, { description: 'The store did it.' });
-  return Type.Union([Type.Object({ kind: done, ...more }), refused]);
-}
 
 const life = {
   ttlMs: documented(ms, 'Lifetime after a heartbeat, in milliseconds.', 15_000),
@@ -257,16 +207,6 @@ const written = Type.Object(
   },
 );
 
-function pageOf(item: TSchema): TObject {
-  const more = Type.Boolean({
-    description: 'True if the page ended early: ask again after its last item.',
-  });
-  return Type.Object({
-    items: Type.Array(item, { description: 'The items of this page.' }),
-    more: Type.Optional(more),
-  });
-}
-
 const page = {
   isRead: true,
   body: closed({
@@ -283,21 +223,18 @@ const page = {
   }),
 } as const;
 
-const NO_SESSION = {
-  404: {
-    what: 'The session was not opened with this key in this project. Open a new one.',
-    codes: ['session-unknown'],
-  },
-} as const;
-
 const NOT_HERE = {
   ...NO_EXECUTION,
   410: { what: 'The execution was archived.', codes: ['execution-archived'] },
 } as const;
 
+/** Workers and clients of leases have sessions. */
+const SESSION_ROLES = ['work', 'lease'] as const;
+
 export const WORK_MESSAGES = {
   greet: message({
     at: 'GET /v1/work',
+    allows: SESSION_ROLES,
     summary: 'Read what a worker must know of this coordinator',
     description:
       'Returns project, store, limits of the store and protocol version. Send it before you open a session.',
@@ -323,6 +260,7 @@ export const WORK_MESSAGES = {
         heartbeats: Type.Boolean({
           description: 'True if writes may contain `heartbeats` of steps.',
         }),
+        leases: Type.Boolean({ description: 'True if the coordinator has the lease protocol.' }),
       },
       {
         examples: [
@@ -335,6 +273,7 @@ export const WORK_MESSAGES = {
             stream: true,
             claimsWait: true,
             heartbeats: true,
+            leases: true,
           },
         ],
       },
@@ -348,6 +287,7 @@ export const WORK_MESSAGES = {
   }),
   openSession: message({
     at: 'POST /v1/work/sessions',
+    allows: SESSION_ROLES,
     summary: 'Open the session of a worker',
     description:
       'Writes a session that belongs to this key. A process needs one session, whose heartbeat covers everything that it claims. Repeating it with the same content is safe; other content under the same id is refused with `session-duplicate`.',
@@ -358,12 +298,19 @@ export const WORK_MESSAGES = {
         ttlMs,
         graceMs: Type.Integer({
           minimum: 0,
-          maximum: HELD_MS_MAX,
+          maximum: SESSION_MS_MAX,
           description: 'Last part of `ttlMs`, in which it may rejoin but not act.',
         }),
         pipelines: Type.Optional(
-          Type.Array(name, { maxItems: 1_000, description: 'Pipelines that the worker runs.' }),
+          Type.Array(name, {
+            maxItems: 1_000,
+            description: 'Pipelines that the worker runs. Default: none.',
+          }),
         ),
+        parent: Type.Optional(
+          documented(uuid, 'Session of this key that it ends with. Default: none.'),
+        ),
+        metadata: Type.Optional(sessionMetadata),
       },
       {
         examples: [
@@ -385,6 +332,7 @@ export const WORK_MESSAGES = {
   }),
   heartbeat: message({
     at: 'POST /v1/work/sessions/:id/heartbeat',
+    allows: SESSION_ROLES,
     summary: 'Extend the session of a worker',
     description:
       'Extends the session by its ttl. Send it every third of the ttl. If it is refused, stop all work and open another session: other workers may run your executions. Repeating it is safe.',
@@ -403,6 +351,7 @@ export const WORK_MESSAGES = {
   }),
   endSession: message({
     at: 'POST /v1/work/sessions/:id/end',
+    allows: SESSION_ROLES,
     summary: 'End the session of a worker',
     description:
       'Ends the session. Other workers can claim its executions at once. Send it when the process stops. Repeating it is safe.',
@@ -510,7 +459,7 @@ export const WORK_MESSAGES = {
       id: sessionId,
       after: Type.Optional(documented(fence, 'Return claims after this fence. Default: all.')),
     }),
-    reply: pageOf(claimed),
+    reply: itemsPageOf(claimed),
     problems: NO_SESSION,
   }),
   writeAsOwner: message({
@@ -543,7 +492,7 @@ export const WORK_MESSAGES = {
     description:
       'Returns messages to an execution in order: signals, ended children, settled awaits, and commands of operators.',
     ...page,
-    reply: pageOf(inboxMessage),
+    reply: itemsPageOf(inboxMessage),
     problems: NOT_HERE,
   }),
   readStoredHistory: message({
@@ -551,7 +500,7 @@ export const WORK_MESSAGES = {
     summary: 'Read the stored history of an execution',
     description: 'Returns the events of an execution with their bodies as stored, for replay.',
     ...page,
-    reply: pageOf(event),
+    reply: itemsPageOf(event),
     problems: NOT_HERE,
   }),
   readStoredExecution: message({
@@ -614,6 +563,7 @@ export const WORK_MESSAGES = {
     bytes: 'answered',
     body: closed({ digest }),
   }),
+  ...LEASE_MESSAGES,
 } as const;
 
 export type WorkKind = keyof typeof WORK_MESSAGES;
@@ -623,6 +573,16 @@ export const WORK_KINDS: readonly WorkKind[] = Object.keys(WORK_MESSAGES) as Wor
 export function workMessage(kind: WorkKind): WorkMessage {
   return WORK_MESSAGES[kind];
 }
+
+/** The roles that may send a message. */
+export function rolesFor(kind: WorkKind): readonly Role[] {
+  return workMessage(kind).allows ?? WORKERS;
+}
+
+const WORKERS = ['work'] as const;
+
+/** Every role that may send some message. */
+export const WORK_ROLES: readonly Role[] = [...new Set(WORK_KINDS.flatMap(rolesFor))];
 
 export function isWorkKind(kind: string): kind is WorkKind {
   return Object.hasOwn(WORK_MESSAGES, kind);

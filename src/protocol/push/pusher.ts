@@ -207,7 +207,7 @@ export class Pusher {
       this.#sessions.delete(each);
     }
     const { store, clock, timers } = coordinator;
-    const metadata = metadataOf(this.#caller, endpoint.pipelines);
+    const metadata = metadataOf(this.#caller, endpoint);
     const opened = await openSession({ store, owner: this.#caller.name, metadata, clock, timers });
     this.#sessions.add(opened);
     await this.#standing.announce(opened, true);

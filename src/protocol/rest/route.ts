@@ -3,6 +3,7 @@
 import type { Holdfast } from '../../engine/holdfast.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import { nameWithKey, type Role } from '../../features/access/model.ts';
+import type { LeaseHints } from '../../features/leases/hints-routes.ts';
 import type { InputContracts } from '../../features/releases/input-api.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
@@ -33,6 +34,8 @@ export interface Coordinator {
   readonly timers: Timers;
   readonly random: Pick<Random, 'next'>;
   readonly hints: WaitingHints;
+  /** Hints that keys of leases may be free. */
+  readonly leaseHints: LeaseHints;
   /** Wakes waiting requests, a few of each project at once. */
   readonly wakeups: FairWakeups;
   /** The same, but only if an execution may have become ready. */

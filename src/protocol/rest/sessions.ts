@@ -1,6 +1,7 @@
 // Routes for workers and sessions.
 
 import {
+  NO_WORKER,
   WORKER_KIND,
   WORKER_PIPELINES,
   type WorkerKind,
@@ -42,7 +43,7 @@ interface Scan {
 
 export const sessionRoutes: readonly Route[] = routesOf(sessionOperations, {
   async listWorkers(coordinator, { query, caller }) {
-    const { items, cursor } = await scanned(coordinator, query, (each) =>
+    const { items, cursor } = await scannedSessions(coordinator, query, (each) =>
       isWorkerFor(caller, each),
     );
     const sessions = items.map(({ session }) => session.id);
@@ -59,7 +60,9 @@ export const sessionRoutes: readonly Route[] = routesOf(sessionOperations, {
   },
 
   async listSessions(coordinator, { query, caller }) {
-    const { items, ...next } = await scanned(coordinator, query, (each) => maySee(caller, each));
+    const { items, ...next } = await scannedSessions(coordinator, query, (each) =>
+      maySee(caller, each),
+    );
     return { status: 200, body: { items: items.map(sessionMessage), ...next } };
   },
 
@@ -92,7 +95,7 @@ interface Scanned {
   readonly cursor?: string;
 }
 
-async function scanned(
+export async function scannedSessions(
   { store }: Coordinator,
   { cursor, limit = LIMIT, all }: Scan,
   matches: (inspection: SessionInspection) => boolean,
@@ -161,6 +164,7 @@ function sessionMessage(inspection: SessionInspection): SessionMessage {
 /** Hides workers of other projects. Workers without a project serve all. */
 function isWorkerFor({ project, isOfAll }: Caller, { session }: SessionInspection): boolean {
   const { [PROJECT_METADATA]: of, [WORKER_KIND]: kind } = session.metadata;
+  if (kind === NO_WORKER) return false;
   return of === undefined ? isOfAll && kind !== undefined : of === project;
 }
 
@@ -238,7 +242,7 @@ export const loadRoutes: readonly Route[] = routesOf(loadOperations, {
   },
 
   async readAdvice(coordinator, { query, caller }) {
-    const { items } = await scanned(
+    const { items } = await scannedSessions(
       coordinator,
       { limit: SESSIONS_MAX },
       (each) => each.state === 'alive' && maySee(caller, each),

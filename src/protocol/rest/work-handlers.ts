@@ -7,6 +7,7 @@ import type { Static, TObject } from 'typebox';
 import { type ExecutionRecord, storedValues } from '../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { InteractionId } from '../../execution/names.ts';
+import { leaseHandlers } from '../../features/leases/routes.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import { digestOf } from '../../support/digest.ts';
@@ -16,6 +17,7 @@ import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
 import { DOWNLOAD } from '../messages/operation.ts';
 import { closed } from '../messages/words.ts';
 import {
+  rolesFor,
   WORK_KINDS,
   type WORK_MESSAGES,
   type WorkKind,
@@ -35,6 +37,7 @@ import {
 import { claimWithin, endWaitingClaims } from './waiting-claims.ts';
 import { charsOf, giveOut, valueFor } from './work-content.ts';
 import {
+  isOwnSession,
   metadataOf,
   noteIssued,
   noteRefused,
@@ -72,15 +75,21 @@ export const workHandlers: WorkHandlers = {
       );
     }
     const { kind, durability, policy } = store;
-    const offers = { stream: true, claimsWait: true, heartbeats: true };
+    const offers = { stream: true, claimsWait: true, heartbeats: true, leases: true };
     return { project: caller.project, store: kind, durability, policy, version, ...offers };
   },
 
   async openSession(coordinator, { body, caller }) {
-    const { id, owner, ttlMs, graceMs, pipelines } = body;
-    const metadata = metadataOf(caller, pipelines);
+    const { id, owner, ttlMs, graceMs, parent } = body;
+    if (parent !== undefined && !(await isOwnSession(coordinator, caller, parent))) {
+      return { kind: 'refused', why: 'session-unknown', session: parent };
+    }
+    const metadata = metadataOf(caller, body);
     const session = { id: id as SessionId, owner: owner as Owner, ttlMs, graceMs, metadata };
-    const opened = await coordinator.store.sessions.open(session);
+    const opened = await coordinator.store.sessions.open({
+      ...session,
+      ...(parent === undefined ? {} : { parent: parent as SessionId }),
+    });
     // An existing session may belong to another worker.
     if (opened.kind === 'opened' && opened.replayed)
       await requireOwnSession(coordinator, caller, id);
@@ -215,6 +224,8 @@ export const workHandlers: WorkHandlers = {
     if (bytes === undefined) throw notFound(`value ${digest}`);
     return bytes;
   },
+
+  ...leaseHandlers,
 };
 
 /**
@@ -239,13 +250,13 @@ const BYTES = {
 
 export const workRoutes: readonly Route[] = WORK_KINDS.map((name) => {
   const { at, method, path, summary, description, body, reply, bytes, ...spec } = workMessage(name);
-  const { isLong = false, takesValues = false, problems = {} } = spec;
+  const { isLong = false, takesValues = false, problems = {}, tag = 'Worker protocol' } = spec;
   const inPath = new Set([...path.matchAll(/:(\w+)/g)].map(([, param]) => param));
   const params = pickedOf(body, (each) => inPath.has(each));
   const rest = pickedOf(body, (each) => !inPath.has(each));
   return {
-    ...{ name, at, method, path, summary, description, allows: ['work'], isLong, takesValues },
-    tag: 'Worker protocol',
+    ...{ name, at, method, path, summary, description, tag, isLong, takesValues },
+    allows: rolesFor(name),
     ...(params && { params }),
     ...(rest && (method === 'GET' ? { query: rest } : { body: rest })),
     takesBytes: bytes === 'sent',
@@ -280,6 +291,8 @@ function isIdle(name: WorkKind, result: WorkResult = {}): boolean {
       return 'kind' in result && result.kind !== 'refused';
     case 'waitForWakeup':
       return 'notified' in result && result.notified === false;
+    case 'waitForLeaseHint':
+      return (result as { readonly keys?: readonly string[] }).keys?.length === 0;
     case 'claimExecutions':
       return !('claims' in result) || (result.claims as readonly unknown[]).length === 0;
     default:

@@ -3,7 +3,7 @@
 import { interactionIdOf } from '../../engine/ids.ts';
 import { OverdueSessions } from '../../engine/worker/duties.ts';
 import { isAddedName } from '../../engine/worker/own-pipelines.ts';
-import { workerMetadata } from '../../engine/worker/worker-session.ts';
+import { NO_WORKER, WORKER_KIND, workerMetadata } from '../../engine/worker/worker-session.ts';
 import {
   type CallKey,
   DEFAULT_PROJECT,
@@ -17,7 +17,12 @@ import type { Announced } from '../../features/releases/port.ts';
 import { noteAnnounced } from '../../features/releases/routes.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
-import { PROJECT_METADATA, type SessionMetadata } from '../../lease/session.ts';
+import {
+  POOL_METADATA,
+  PROJECT_METADATA,
+  SERVICE_METADATA,
+  type SessionMetadata,
+} from '../../lease/session.ts';
 import type {
   Claim,
   ClaimResult,
@@ -109,7 +114,11 @@ async function performed(
   const { executions } = store;
   const { id, fence } = write.request;
   try {
-    if (!(await isIssued(store, { id, fence, project: caller.project }))) {
+    const newest = async (): Promise<number | undefined> => {
+      const record = await executions.read(id);
+      return record?.project === caller.project ? record.fence : undefined;
+    };
+    if (!(await isIssued(store, fence, newest))) {
       const refusal = { kind: 'refused', why: 'fence-ahead', id, fence };
       return refusal;
     }
@@ -256,14 +265,41 @@ interface Opened {
 /** The owner of a session never changes, so cache it. */
 const known: WeakMap<CoordinatorStore, Map<SessionId, Opened>> = new WeakMap();
 
-export function metadataOf(caller: Caller, pipelines: readonly string[] = []): SessionMetadata {
-  const { project, key } = caller;
+/** The reserved names that recipes use. */
+const OF_RECIPES: ReadonlySet<string> = new Set([POOL_METADATA, SERVICE_METADATA]);
+
+function isOpenName(name: string): boolean {
+  return !isReserved(name) || OF_RECIPES.has(name);
+}
+
+/** A session without pipelines, of a key that may hold leases, is not a worker's. */
+export function metadataOf(
+  caller: Caller,
+  { pipelines, metadata = {} }: SessionContent = {},
+): SessionMetadata {
+  const { project, key, roles } = caller;
+  const reserved = Object.keys(metadata).find((name) => !isOpenName(name));
+  if (reserved !== undefined) requireOpenName('An entry of metadata', reserved);
   const by = key === undefined ? {} : { [KEY]: key };
+  const isWorker = pipelines !== undefined || !roles.has('lease');
   return {
+    ...metadata,
     [PROJECT_METADATA]: project,
     ...by,
-    ...workerMetadata('remote', pipelines.map(parsePipelineName)),
+    ...(isWorker
+      ? workerMetadata('remote', (pipelines ?? []).map(parsePipelineName))
+      : { [WORKER_KIND]: NO_WORKER }),
   };
+}
+
+interface SessionContent {
+  readonly pipelines?: readonly string[] | undefined;
+  readonly metadata?: SessionMetadata | undefined;
+}
+
+/** The entries that its owner gave. */
+export function withoutReserved(metadata: SessionMetadata): SessionMetadata {
+  return Object.fromEntries(Object.entries(metadata).filter(([name]) => isOpenName(name)));
 }
 
 /**
@@ -271,23 +307,45 @@ export function metadataOf(caller: Caller, pipelines: readonly string[] = []): S
  * (M-20).
  */
 export async function requireOwnSession(
-  { store }: Pick<Coordinator, 'store'>,
+  coordinator: Pick<Coordinator, 'store'>,
   caller: Caller,
   id: string,
 ): Promise<SessionId> {
-  const session = id as SessionId;
+  if (await isOwnSession(coordinator, caller, id)) return id as SessionId;
+  throw new ProblemReply(
+    'session-unknown',
+    `Session ${id} was not opened with this key in this project. Nothing was written. Open a new session.`,
+  );
+}
+
+export async function isOwnSession(
+  { store }: Pick<Coordinator, 'store'>,
+  caller: Caller,
+  id: string,
+): Promise<boolean> {
+  const opened = await openedSession(store, id as SessionId);
+  return opened?.project === caller.project && isOpenedBy(store, caller, opened);
+}
+
+/** Undefined if no coordinator opened it, or the store has deleted it. */
+export async function projectOfSession(
+  { store }: Pick<Coordinator, 'store'>,
+  id: SessionId,
+): Promise<string | undefined> {
+  return (await openedSession(store, id))?.project;
+}
+
+async function openedSession(
+  store: CoordinatorStore,
+  session: SessionId,
+): Promise<Opened | undefined> {
   const read = known.get(store) ?? new Map<SessionId, Opened>();
   known.set(store, read);
   const opened = read.get(session) ?? openedAs(await store.sessions.inspect(session));
-  if (opened?.project !== caller.project || !(await isOpenedBy(store, caller, opened))) {
-    throw new ProblemReply(
-      'session-unknown',
-      `Session ${id} was not opened with this key in this project. Nothing was written. Open a new session.`,
-    );
-  }
+  if (opened === undefined) return undefined;
   if (read.size >= KNOWN_MAX) read.clear();
   read.set(session, opened);
-  return session;
+  return opened;
 }
 
 /**
@@ -357,17 +415,14 @@ export function noteIssued(store: CoordinatorStore, fence: number): void {
   if (fence > (highest.get(store) ?? 0)) highest.set(store, fence);
 }
 
+/** `newest`: the newest fence of the row that the fence is for, if the caller may know it. */
 export async function isIssued(
   store: CoordinatorStore,
-  {
-    id,
-    fence,
-    project,
-  }: { readonly id: ExecutionId; readonly fence: number; readonly project: ProjectName },
+  fence: number,
+  newest: () => Promise<number | undefined>,
 ): Promise<boolean> {
   if (fence <= (highest.get(store) ?? 0)) return true;
-  const record = await store.executions.read(id);
-  if (record?.project === project) noteIssued(store, record.fence ?? 0);
+  noteIssued(store, (await newest()) ?? 0);
   return fence <= (highest.get(store) ?? 0);
 }
 

@@ -17,7 +17,13 @@ import {
   WORK_VERSION,
 } from '../messages/envelope.ts';
 import { closed, NAME_MAX } from '../messages/words.ts';
-import { isWorkKind, WORK_KINDS, type WorkKind, workMessage } from '../messages/work-messages.ts';
+import {
+  isWorkKind,
+  rolesFor,
+  WORK_KINDS,
+  type WorkKind,
+  workMessage,
+} from '../messages/work-messages.ts';
 import { problemFrom } from '../rest/problems.ts';
 import {
   type Caller,
@@ -59,6 +65,7 @@ export function dispatchOf({ coordinator, operations = [], onFault }: DispatchPa
       const caller = await admit(name);
       const weight = (performer?.weight ?? weightOfMessage(name)) + weightOfBytes(length);
       await coordinator.shares.begin(shareNameOf(name, caller.project), weight);
+      requireRole(caller, name, performer?.allows);
       const request = checkedEnvelope(envelope);
       if (performer !== undefined) {
         const { body = {} } = request;
@@ -85,7 +92,20 @@ function weightOfMessage(name: string): number {
   return weightOf({ name, reply: isWorkKind(name) ? workMessage(name).reply : undefined });
 }
 
-interface Performer {
+/** Transports admit every caller that may send some message. An unknown kind is refused by name. */
+function requireRole(
+  { roles }: Caller,
+  name: string,
+  allows: Route['allows'] = isWorkKind(name) ? rolesFor(name) : 'public',
+): void {
+  if (allows === 'public' || allows.some((role) => roles.has(role))) return;
+  throw new ProblemReply(
+    'role-missing',
+    `${name} needs a key with role ${allows.join(' or ')}. Nothing was done. Use another key.`,
+  );
+}
+
+interface Performer extends Pick<Route, 'allows'> {
   readonly weight: number;
   perform(
     coordinator: Coordinator,
@@ -100,6 +120,7 @@ function performerOf(route: Route): Performer {
     Object.keys((route[part] as TObject | undefined)?.properties ?? {});
   const names = { params: namesIn('params'), query: namesIn('query') };
   return {
+    allows: route.allows,
     weight: weightOf({ ...route, reply: route.responses[200]?.schema }),
     async perform(coordinator, { body, caller, signal }) {
       const rest = new Map(Object.entries(body as object));

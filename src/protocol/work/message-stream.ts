@@ -2,13 +2,12 @@
 // Its caller was admitted when it opened, and the stream ends when that caller loses its access. A
 // peer that stops reading is dropped.
 
-import type { Role } from '../../features/access/model.ts';
 import { requireFewValues } from '../../support/json-size.ts';
 import { weightOfBytes, weightOfParsing } from '../../support/turns.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import { envelopeFromJson, toJson } from '../messages/queued.ts';
 import { FRAME_MESSAGES_MAX } from '../messages/stream-connection.ts';
-import { type Caller, type Coordinator, ProblemReply, projectShare } from '../rest/route.ts';
+import { type Caller, type Coordinator, projectShare } from '../rest/route.ts';
 import { type Dispatch, messageKind } from './dispatch.ts';
 
 /** The connection below a stream. */
@@ -33,8 +32,6 @@ export interface MessageStreamParts {
   readonly hold: (caller: Caller) => () => void;
   /** The room of a large frame: resolves when it may arrive, with the function that frees it. */
   readonly room: () => Promise<() => void>;
-  /** The roles of an operation or a message; undefined if it has none. */
-  readonly allows: (kind: string) => readonly Role[] | undefined;
   readonly isLong: (kind: string, body: unknown) => boolean;
   readonly answered: (kind: string, status: number, ms: number) => void;
   /** The longest time in which the peer reads nothing, or in which a large frame arrives. */
@@ -168,7 +165,6 @@ export class MessageStream {
     const admit = async (): Promise<Caller> => {
       const { caller, count, hold } = this.#parts;
       await count();
-      this.#requireRole(kind);
       if (isLong) release = hold(caller);
       return caller;
     };
@@ -178,17 +174,6 @@ export class MessageStream {
     this.#began(isLong, -1);
     const { status = reply.problem?.status ?? OK } = reply;
     this.#parts.answered(kind, status, this.#parts.coordinator.clock.monotonicMs() - startedMs);
-  }
-
-  #requireRole(kind: string): void {
-    const { caller, allows } = this.#parts;
-    const roles = allows(kind);
-    // The dispatcher refuses an unknown kind by name.
-    if (roles === undefined || roles.some((role) => caller.roles.has(role))) return;
-    throw new ProblemReply(
-      'role-missing',
-      `${kind} needs a key with role ${roles.join(' or ')}. Nothing was done. Use another key.`,
-    );
   }
 
   #isLong(envelope: unknown): boolean {

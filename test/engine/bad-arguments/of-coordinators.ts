@@ -4,6 +4,7 @@ import { HoldfastClient } from '../../../src/client/client.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import { openServer } from '../../../src/server/serve.ts';
 import { openMemoryStore } from '../../../src/store/sqlite/open-memory.ts';
+import { openCoordinator } from '../../../src/worker/open-coordinator.ts';
 import { openWorker } from '../../../src/worker/open-worker.ts';
 import type { Options } from './argument.ts';
 import { PUSH, SQS, TRANSPORTS } from './of-transports.ts';
@@ -173,6 +174,20 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       probeMs: optional(NONE),
     },
     call: (_, options) => openWorker(options as never),
+  },
+  {
+    of: 'openCoordinator',
+    with: { url: NOWHERE, connectMs: 0 },
+    fits: NONE,
+    names: {
+      url: NONE,
+      transport: optional(NONE),
+      key: optional(TEXT),
+      project: optional(TEXT),
+      stream: optional(['true']),
+      connectMs: optional(NUMBER),
+    },
+    call: (_, options) => openCoordinator(options as never),
   },
   {
     of: 'HoldfastClient',

@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { TSchema } from 'typebox';
+import { ROLES } from '../../../src/features/access/model.ts';
 import { Holdfast, interactionId } from '../../../src/index.ts';
 import {
   WORK_KINDS,
@@ -54,7 +55,7 @@ export interface Rich {
 /** An execution with a long history, many questions, children and messages; large templates and schedules. */
 export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
   const { store } = coordinator;
-  const key = await coordinator.key(['admin', 'operate', 'submit', 'work'], PROJECT);
+  const key = await coordinator.key(ROLES, PROJECT);
   const worker = new RawWorker(coordinator.url, key, PROJECT);
   const opening = { id: worker.session, owner: 'rich', ttlMs: 600_000, graceMs: 1_000 };
   await worker.call('POST', '/v1/work/sessions', opening);
@@ -200,6 +201,12 @@ export function messagesFor(rich: Rich, charsMax: number = VALUES_MAX): readonly
   const shares = [{ lane: 'interactive', limit: 1_000 }];
   const reads: Readonly<Partial<Record<WorkKind, object>>> = {
     waitForWakeup: { waitMs: 1 },
+    waitForLeaseHint: { waitMs: 1 },
+    listCarriedLeases: { id: session },
+    inspectSession: { id: session },
+    listProjectSessions: { limit: 500, all: true },
+    listProjectLeases: { limit: 500 },
+    readLeaseEvents: { after: 0, limit: 500 },
     claimExecutions: { session, pipelines: ['c'], shares },
     listClaims: { id: session },
     readInbox: { id, limit: 10_000 },
@@ -219,7 +226,7 @@ export function messagesFor(rich: Rich, charsMax: number = VALUES_MAX): readonly
     if (bytes === 'sent')
       return [{ kind, body: () => ({ digest }), bytes: new Uint8Array(length) }];
     const read = reads[kind];
-    const isOfSession = kind === 'heartbeat' || kind.endsWith('Session');
+    const isOfSession = kind === 'heartbeat' || /Session$|^listCarried/.test(kind);
     const ids = { ...known, ...(isOfSession && { id: session }) };
     return [
       ...(read === undefined ? [] : [{ kind, body: () => read }]),

@@ -1,0 +1,346 @@
+// Leases as a service: projects apart, keys of sessions, fences from outside, hints, recipes. The
+// lease contract itself runs through coordinators in test/contract.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LEASE_MESSAGES, type LeaseKind } from '../../src/features/leases/messages.ts';
+import {
+  drainLease,
+  type LeaseEvent,
+  type LeaseService,
+  openSession,
+  revokeLease,
+  startSweeper,
+  watchLeases,
+} from '../../src/index.ts';
+import type { KernelStore } from '../../src/lease/port.ts';
+import { workMessage } from '../../src/protocol/messages/work-messages.ts';
+import { elect, pool, registry, revokePrefix, withLease } from '../../src/recipes/index.ts';
+import { digestOf } from '../../src/support/digest.ts';
+import { systemRandom } from '../../src/support/random.ts';
+import { openCoordinator } from '../../src/worker/open-coordinator.ts';
+import { refusedWith, TestCoordinator, until } from './coordinator.ts';
+import { type Raw, RawWorker } from './raw-worker.ts';
+
+const ROLE = ['lease'] as const;
+
+async function leasesOf(
+  coordinator: TestCoordinator,
+  project?: string,
+): Promise<LeaseService & AsyncDisposable> {
+  const key = await coordinator.key(ROLE, project);
+  const store = await openCoordinator({ url: coordinator.url, key });
+  return { ...store, [Symbol.asyncDispose]: () => store.close() };
+}
+
+test('every message of the lease protocol has the reply of its schema', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  const client = new RawWorker(coordinator.url, await coordinator.key(ROLE, 'default'), 'default');
+  const asked = new Set<LeaseKind>();
+  const call = async (kind: LeaseKind, body: Record<string, unknown>): Promise<Raw['json']> => {
+    asked.add(kind);
+    const { method, path } = workMessage(kind);
+    const rest = new Map(Object.entries(body));
+    const at = path.replace(/:(\w+)/g, (_, name: string) => {
+      const value = String(rest.get(name));
+      rest.delete(name);
+      return value;
+    });
+    const query = new URLSearchParams(
+      [...rest].map(([name, value]): [string, string] => [name, String(value)]),
+    );
+    const isGet = method === 'GET';
+    const { json } = await client.call(
+      method,
+      isGet ? `${at}?${query}` : at,
+      isGet ? undefined : Object.fromEntries(rest),
+    );
+    return json;
+  };
+  const { session } = client;
+  const opening = { id: session, owner: 'by hand', ttlMs: 60_000, graceMs: 1_000 };
+  await client.call('POST', '/v1/work/sessions', { ...opening, metadata: { host: 'h' } });
+  const key = 'orders/17';
+  const attempt = systemRandom.uuid();
+  const granted = await call('acquireLease', { key, session, attempt });
+  assert.deepEqual([granted.kind, granted.key], ['granted', key]);
+  const { fence } = granted;
+  const tenure = { key, fence, session };
+  const waiting = await call('acquireLease', {
+    ...{ key, session, attempt: systemRandom.uuid(), wait: true },
+  });
+  assert.deepEqual([waiting.kind, waiting.refusal.key], ['queued', key]);
+  assert.equal((await call('withdrawAttempt', { key, attempt })).kind, 'withdrawn');
+  const bytes = Buffer.from('{"page":4}');
+  const content = { seq: 1, bytes: bytes.toString('base64'), digest: digestOf(bytes) };
+  assert.equal((await call('saveCheckpoint', { ...tenure, ...content })).kind, 'saved');
+  assert.equal((await call('beginIntent', { ...tenure, effect: 'pay' })).kind, 'begun');
+  assert.equal((await call('settleIntent', { ...tenure, effect: 'pay' })).kind, 'settled');
+  assert.equal((await call('verifyFence', { key, fence })).kind, 'current');
+  const inspected = await call('inspectLease', { key });
+  assert.deepEqual([inspected.record.key, inspected.record.checkpoint.bytes], [key, content.bytes]);
+  assert.equal((await call('listProjectLeases', { prefix: 'orders/' })).items[0].key, key);
+  assert.equal((await call('listCarriedLeases', { id: session })).items[0].key, key);
+  const shown = await call('inspectSession', { id: session });
+  assert.deepEqual(shown.session.metadata, { host: 'h' });
+  assert.equal((await call('listProjectSessions', {})).items[0].session.id, session);
+  const by = { request: systemRandom.uuid(), actor: 'ada', reason: 'deploy' };
+  const drained = await call('requestDrain', { key, fence, ...by, deadlineMs: 1_000 });
+  assert.equal(drained.kind, 'draining');
+  assert.equal((await call('revokeTerm', { key, fence, ...by })).kind, 'revoked');
+  assert.equal((await call('releaseLease', { ...tenure, exit: 'finished' })).kind, 'refused');
+  const { items } = await call('readLeaseEvents', { after: 0 });
+  assert.ok(items.some((each: LeaseEvent) => each.kind === 'drain-requested'));
+  assert.deepEqual((await call('waitForLeaseHint', { waitMs: 1 })).keys, []);
+  assert.deepEqual([...asked].sort(), Object.keys(LEASE_MESSAGES).sort());
+});
+
+test('M-39: two projects hold keys of the same text at once, and see nothing of each other', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  // The names are chosen so that a key with its project would be one text.
+  const projects = ['a', 'a:b', 'e\u0301', '\u00e9'] as const;
+  const keys = ['b:c', 'c', 'x', 'x'] as const;
+  const all = await Promise.all(projects.map((each) => leasesOf(coordinator, each)));
+  const sessions = await Promise.all(
+    all.map((store, nth) => openSession({ store, owner: `of ${nth}` })),
+  );
+  for (const [nth, session] of sessions.entries()) {
+    assert.equal((await session.acquire(keys[nth] ?? '')).kind, 'acquired', projects[nth]);
+  }
+  for (const [nth, store] of all.entries()) {
+    const listed = await store.leases.list({ limit: 10 });
+    assert.deepEqual(
+      listed.map(({ key, owner }) => [key, owner]),
+      [[keys[nth], `of ${nth}`]],
+    );
+    const found = await store.sessions.list({ limit: 10 });
+    assert.deepEqual(
+      found.map(({ session }) => session.owner),
+      [`of ${nth}`],
+    );
+    const page = await store.leases.events({ after: 0, limit: 100 });
+    assert.ok(page.kind === 'events');
+    const owners = page.events.map((each) => ('owner' in each ? each.owner : ''));
+    assert.deepEqual(owners, [`of ${nth}`, `of ${nth}`]);
+  }
+  const stored = await coordinator.store.leases.list({ limit: 10 });
+  assert.equal(new Set(stored.map(({ key }) => key)).size, projects.length);
+  for (const each of sessions) await each.close();
+  for (const each of all) await each.close();
+});
+
+test('M-20, M-39: a session of another key or project does not exist', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  await using own = await leasesOf(coordinator, 'ours');
+  await using colleague = await leasesOf(coordinator, 'ours');
+  await using stranger = await leasesOf(coordinator, 'theirs');
+  const session = await openSession({ store: own, owner: 'ann' });
+  const outcome = await session.acquire('k');
+  assert.ok(outcome.kind === 'acquired');
+  const { key, fence } = outcome.lease;
+  const tenure = { key, fence, session: session.id };
+  for (const [store, why] of [
+    [colleague, 'not-yours'],
+    [stranger, 'key-unknown'],
+  ] as const) {
+    const { leases, sessions } = store;
+    const released = await leases.release({ ...tenure, exit: 'finished' });
+    assert.deepEqual([released.kind, 'why' in released && released.why], ['refused', why]);
+    const attempt = systemRandom.uuid() as never;
+    for (const result of [
+      await leases.acquire({ key, session: session.id, attempt }),
+      await sessions.heartbeat({ id: session.id, owner: session.owner }),
+      await sessions.end({
+        id: session.id,
+        by: { kind: 'owner', owner: session.owner, exit: 'failed' },
+      }),
+      await sessions.open({
+        ...{ id: systemRandom.uuid() as never, owner: session.owner, parent: session.id },
+        ...{ ttlMs: 1_000, graceMs: 0, metadata: {} },
+      }),
+    ]) {
+      assert.deepEqual(
+        [result.kind, 'why' in result && result.why],
+        ['refused', 'session-unknown'],
+      );
+    }
+    assert.deepEqual(await sessions.leases(session.id), []);
+  }
+  assert.equal((await stranger.leases.inspect(key)).state, 'free');
+  assert.equal(await stranger.sessions.inspect(session.id), undefined);
+  assert.equal((await colleague.leases.inspect(key)).record?.owner, 'ann');
+  outcome.lease.assertHeld(0);
+  await session.close();
+});
+
+test('M-40: a key of one project that presents a fence of the future halts no grants', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  await using store = await leasesOf(coordinator, 'ours');
+  const session = await openSession({ store, owner: 'ann' });
+  const outcome = await session.acquire('k');
+  assert.ok(outcome.kind === 'acquired');
+  const ahead = (outcome.lease.fence + 2 ** 41) as typeof outcome.lease.fence;
+  const { key } = outcome.lease;
+  const refused = await store.leases.verify({ key, fence: ahead });
+  assert.deepEqual(refused, { kind: 'refused', why: 'fence-ahead', key, fence: ahead });
+  const never = await store.leases.verify({ key: 'never' as never, fence: ahead });
+  assert.deepEqual(never, { kind: 'refused', why: 'key-unknown', key: 'never' });
+  assert.equal((await session.acquire('other')).kind, 'acquired');
+  await using all = await leasesOf(coordinator);
+  await all.leases.verify({ key, fence: ahead });
+  const halted = await session.acquire('third');
+  assert.deepEqual([halted.kind, 'why' in halted && halted.why], ['refused', 'halted']);
+  await session.close();
+});
+
+test('an operation names the given actor and the key that sent it', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  await using store = await leasesOf(coordinator, 'ours');
+  const session = await openSession({ store, owner: 'ann' });
+  const outcome = await session.acquire('k');
+  assert.ok(outcome.kind === 'acquired');
+  const { key, fence } = outcome.lease;
+  const by = { store, key, fence, actor: 'ada', reason: 'deploy' };
+  await drainLease({ ...by, deadlineMs: 60_000 });
+  const { record } = await store.leases.inspect(key);
+  assert.match(record?.drain?.actor ?? '', /^ada \([a-z2-7]{16}\)$/);
+  assert.equal((await revokeLease(by)).kind, 'revoked');
+  await session.close();
+});
+
+test('metadata of a session comes back, and reserved names are refused', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  await using store = await leasesOf(coordinator, 'ours');
+  const session = await openSession({ store, owner: 'ann', metadata: { port: '8080' } });
+  const found = await store.sessions.inspect(session.id);
+  assert.deepEqual(found?.session.metadata, { port: '8080' });
+  for (const name of ['holdfast.project', 'holdfast.key', 'holdfast.worker']) {
+    await assert.rejects(
+      openSession({ store, owner: 'eve', metadata: { [name]: 'theirs' } }),
+      refusedWith('name-reserved'),
+    );
+  }
+  const operator = await coordinator.client(['operate'], 'ours');
+  assert.deepEqual((await operator.sessions.workers()).items, []);
+  await session.close();
+});
+
+test('M-41: a waiting acquire gets its key from a hint, long before its next poll', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  await using first = await leasesOf(coordinator, 'ours');
+  await using second = await leasesOf(coordinator, 'ours');
+  const ann = await openSession({ store: first, owner: 'ann' });
+  const bob = await openSession({ store: second, owner: 'bob' });
+  const held = await ann.acquire('k');
+  assert.ok(held.kind === 'acquired');
+  // The next poll of the waiter is after the time limit of this test.
+  const waiting = bob.acquire('k', { wait: true, pollMs: 600_000 });
+  await until(async () =>
+    (await first.leases.inspect(held.lease.key)).waiting === 1 ? true : undefined,
+  );
+  await held.lease.release('yielded');
+  const got = await waiting;
+  assert.ok(got.kind === 'acquired' && got.lease.predecessor.exit === 'yielded');
+  await ann.close();
+  await bob.close();
+});
+
+test('M-41: hints between two waits are not lost, and those of other projects never come', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  const { store } = coordinator;
+  await using own = await leasesOf(coordinator, 'ours');
+  await using other = await leasesOf(coordinator, 'theirs');
+  const raw = new RawWorker(coordinator.url, await coordinator.key(ROLE, 'ours'), 'ours');
+  const hints = (query: string): Promise<Raw> => raw.call('GET', `/v1/work/leases/hints?${query}`);
+  const { next } = (await hints('')).json;
+  for (const leases of [own, other]) {
+    const session = await openSession({ store: leases, owner: 'ann' });
+    const outcome = await session.acquire('k');
+    assert.ok(outcome.kind === 'acquired');
+    await outcome.lease.release('finished');
+    await session.close();
+  }
+  const hinted = (await hints(`after=${next}&waitMs=60000`)).json;
+  assert.deepEqual(hinted.keys, ['k']);
+  assert.deepEqual((await hints(`after=${hinted.next}`)).json.keys, []);
+  // A position of another process gets everything that is kept.
+  assert.deepEqual((await hints('after=1000')).json.keys, ['k']);
+  assert.ok((await store.leases.list({ limit: 10 })).length === 2);
+});
+
+test('M-38: recipes, watchers and children of sessions work through a coordinator', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  await using store = await leasesOf(coordinator, 'ours');
+  const session = await openSession({ store, owner: 'ann' });
+  const done = await withLease({ session, key: 'job' }, async ({ lease }) => {
+    await lease.checkpoint(new Uint8Array([1, 2, 3]));
+    return lease.fence;
+  });
+  assert.equal(done.kind, 'done');
+  const again = await session.acquire('job');
+  assert.ok(again.kind === 'acquired');
+  assert.deepEqual([...(again.lease.restored?.bytes ?? [])], [1, 2, 3]);
+  const child = await session.openChild({ owner: 'child of ann' });
+  const members = registry({ store, service: 'billing' });
+  const self = await members.register({ owner: 'billing@1', metadata: { port: '1' } });
+  assert.deepEqual(
+    (await members.list()).map(({ owner, metadata }) => [owner, metadata]),
+    [['billing@1', { port: '1' }]],
+  );
+  await self.close();
+  const seen: string[] = [];
+  for await (const event of watchLeases(store, { pollMs: 10 })) {
+    if (event.kind === 'ended' && event.key === 'job') seen.push(event.exit);
+    if (seen.length === 1) break;
+  }
+  assert.deepEqual(seen, ['finished']);
+  const worked = new Set<string>();
+  const members2 = pool(
+    { store, owner: 'p1', name: 'parts', keys: ['1', '2'] },
+    async ({ key, signal }) => {
+      worked.add(key);
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    },
+  );
+  await until(async () => (worked.size === 2 ? true : undefined));
+  await members2.stop();
+  const candidate = elect({ store, owner: 'c1', name: 'leader' }, async ({ signal }) => {
+    worked.add('leader');
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  });
+  await until(async () => (worked.has('leader') ? true : undefined));
+  await candidate.stop();
+  let ended = 0;
+  const by = { actor: 'ada', reason: 'closed' };
+  for await (const page of revokePrefix({ store, prefix: 'job', ...by })) ended = page.ended;
+  assert.equal(ended, 1);
+  await session.close();
+  assert.ok(child.signal.aborted);
+});
+
+test('a sweeper and forced ends belong to the operator of the coordinator', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  await using store = await leasesOf(coordinator, 'ours');
+  assert.throws(
+    () => startSweeper({ store: store as LeaseService as KernelStore }),
+    /sweeps by itself/,
+  );
+  const session = await openSession({ store, owner: 'ann' });
+  await assert.rejects(
+    store.sessions.end({
+      id: session.id,
+      by: { kind: 'operator', actor: 'ada', reason: 'gone' },
+    }),
+    refusedWith('not-remote'),
+  );
+  await session.close();
+});
+
+test('a key without the role is refused when the store is opened', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  const key = await coordinator.key(['work'], 'ours');
+  for (const stream of [true, false]) {
+    const opening = openCoordinator({ url: coordinator.url, key, stream });
+    await assert.rejects(opening, refusedWith('role-missing'));
+  }
+});
