@@ -55,7 +55,7 @@ serveCalls<HistoryClientApi>({
 async function openWhenUp(address: StoreAddress): Promise<KernelStore> {
   for (;;) {
     try {
-      return await openStoreAt(address, POLICY);
+      return (await openStoreAt(address, POLICY)) as KernelStore;
     } catch (fault) {
       if (!isOutage(fault)) throw fault;
       await pause(RETRY_MS);

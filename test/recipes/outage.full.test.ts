@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type KernelStore, openSession } from '../../src/index.ts';
+import { type LeaseService, openSession } from '../../src/index.ts';
 import { elect, pool, registry, type Term, withLease } from '../../src/recipes/index.ts';
 import { openStoreAt, type StoreAddress } from '../processes/stage/store-address.ts';
 import { until } from '../processes/stage/until.ts';
@@ -89,7 +89,7 @@ async function untilAborted({ signal }: Term): Promise<void> {
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }
 
-const SUBJECTS: Readonly<Record<string, (store: KernelStore) => Promise<Subject> | Subject>> = {
+const SUBJECTS: Readonly<Record<string, (store: LeaseService) => Promise<Subject> | Subject>> = {
   [`${FLEET} leaders, each of its own`]: (store) =>
     electing(store, (number) => `own-${number}`, FLEET),
   'one leader of several candidates': (store) => electing(store, () => 'scheduler', 1),
@@ -123,7 +123,7 @@ const SUBJECTS: Readonly<Record<string, (store: KernelStore) => Promise<Subject>
   },
 };
 
-function electing(store: KernelStore, name: (number: number) => string, leaders: number): Subject {
+function electing(store: LeaseService, name: (number: number) => string, leaders: number): Subject {
   const elections = Array.from({ length: FLEET }, (_, number) =>
     elect({ store, owner: `host-${number}`, name: name(number), ttlMs: TTL_MS }, untilAborted),
   );
@@ -133,7 +133,7 @@ function electing(store: KernelStore, name: (number: number) => string, leaders:
   };
 }
 
-async function leasing(store: KernelStore): Promise<Subject> {
+async function leasing(store: LeaseService): Promise<Subject> {
   const stop = new AbortController();
   let lastAt = Number.NEGATIVE_INFINITY;
   const loop = async (owner: string): Promise<void> => {

@@ -1,7 +1,7 @@
 // A process that calls the store's own verbs. On request it dies by SIGKILL in the critical moment:
 // after the store has committed, and before the caller gets the answer.
 
-import type { KernelStore, LeaseStore, SessionStore } from '../../../src/index.ts';
+import type { LeaseService, LeaseStore, SessionStore } from '../../../src/index.ts';
 import { openStoreAt, type StoreAddress } from '../stage/store-address.ts';
 import { serveCalls } from './serve-calls.ts';
 
@@ -20,10 +20,10 @@ export interface PortClientApi {
   release: LeaseStore['release'];
 }
 
-let opened: KernelStore | undefined;
+let opened: LeaseService | undefined;
 let deadly: Verb | undefined;
 
-function store(): KernelStore {
+function store(): LeaseService {
   if (opened === undefined) throw new Error('connect first');
   return opened;
 }

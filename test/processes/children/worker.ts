@@ -1,7 +1,7 @@
 // A worker process as a user would write it, commanded step by step. See worker-api.ts.
 
 import { existsSync } from 'node:fs';
-import type { HeldLease, KernelStore, Session } from '../../../src/index.ts';
+import type { HeldLease, LeaseService, Session } from '../../../src/index.ts';
 import { LeaseNotHeld, openSession } from '../../../src/index.ts';
 import { parseEffectId } from '../../../src/lease/names.ts';
 import { digestOf } from '../../../src/support/digest.ts';
@@ -13,10 +13,10 @@ import type { Brief, Taken, WorkerApi } from './worker-api.ts';
 const SPIN_MS_MAX = 30_000;
 const POLL_MS = 100;
 
-let running: { readonly store: KernelStore; readonly session: Session } | undefined;
+let running: { readonly store: LeaseService; readonly session: Session } | undefined;
 const leases = new Map<string, HeldLease>();
 
-function worker(): { readonly store: KernelStore; readonly session: Session } {
+function worker(): { readonly store: LeaseService; readonly session: Session } {
   if (running === undefined) throw new Error('open first');
   return running;
 }

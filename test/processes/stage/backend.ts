@@ -3,6 +3,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { CoordinatorApi } from '../children/coordinator.ts';
+import { Child } from './child.ts';
 import type { StoreAddress } from './store-address.ts';
 
 export interface Backend {
@@ -93,6 +95,24 @@ export function etcdBackend(provide: () => Promise<EtcdPlace>): Backend {
     },
     async end() {
       await (await place)?.release();
+    },
+  };
+}
+
+/** A coordinator process for each store. Its clients reach it by its URL only. */
+export function coordinatorBackend(base: Backend, stream: boolean): Backend {
+  const coordinators: Child<CoordinatorApi>[] = [];
+  return {
+    name: `a coordinator over ${stream ? 'a stream' : 'REST'}, on ${base.name}`,
+    async fresh() {
+      const child = new Child<CoordinatorApi>('children/coordinator.ts');
+      coordinators.push(child);
+      const url = await child.call('serve', { store: await base.fresh(), port: 0 });
+      return { kind: 'coordinator', url, stream };
+    },
+    async end() {
+      await Promise.all(coordinators.map((each) => each.kill()));
+      await base.end();
     },
   };
 }

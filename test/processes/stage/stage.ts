@@ -4,7 +4,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { KernelStore } from '../../../src/index.ts';
+import type { LeaseService } from '../../../src/index.ts';
 import type { OracleMode, OracleRecord } from '../oracle/record.ts';
 import type { Backend } from './backend.ts';
 import { Child } from './child.ts';
@@ -18,11 +18,11 @@ export interface Oracle {
 export class Stage implements AsyncDisposable {
   readonly address: StoreAddress;
   /** This process's own view of the store. */
-  readonly store: KernelStore;
+  readonly store: LeaseService;
   readonly #folder: string;
   readonly #children: { kill(): Promise<unknown> }[] = [];
 
-  private constructor(address: StoreAddress, store: KernelStore, folder: string) {
+  private constructor(address: StoreAddress, store: LeaseService, folder: string) {
     this.address = address;
     this.store = store;
     this.#folder = folder;

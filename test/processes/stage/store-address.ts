@@ -1,20 +1,26 @@
-import type { KernelStore, LeasePolicy } from '../../../src/index.ts';
+import type { LeasePolicy, LeaseService } from '../../../src/index.ts';
 import { openEtcdStore } from '../../../src/store/etcd/open.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { openCoordinator } from '../../../src/worker/open-coordinator.ts';
 
 /** Where a store is, in a form that goes from process to process. */
 export type StoreAddress =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
   | { readonly kind: 'redis'; readonly url: string; readonly namespace: string }
-  | { readonly kind: 'etcd'; readonly endpoints: readonly string[]; readonly prefix: string };
+  | { readonly kind: 'etcd'; readonly endpoints: readonly string[]; readonly prefix: string }
+  | {
+      readonly kind: 'coordinator';
+      readonly url: string | readonly string[];
+      readonly stream: boolean;
+    };
 
 export function openStoreAt(
   address: StoreAddress,
   policy: Partial<LeasePolicy> = {},
-): Promise<KernelStore> {
+): Promise<LeaseService> {
   switch (address.kind) {
     case 'sqlite':
       return openSqliteStore({ file: address.file, policy });
@@ -28,5 +34,7 @@ export function openStoreAt(
       const { endpoints, prefix } = address;
       return openEtcdStore({ endpoints, prefix, policy });
     }
+    case 'coordinator':
+      return openCoordinator({ url: address.url, stream: address.stream });
   }
 }

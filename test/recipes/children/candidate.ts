@@ -2,6 +2,7 @@
 // takes a while to finish, and only then writes that it left.
 
 import { setTimeout as pause } from 'node:timers/promises';
+import type { KernelStore } from '../../../src/index.ts';
 import { type Election, elect, type Term } from '../../../src/recipes/index.ts';
 import { type FaultyStore, faultyStore } from '../../../src/testing/faulty-store.ts';
 import { emit, serveCalls } from '../../processes/children/serve-calls.ts';
@@ -58,7 +59,7 @@ async function lead({ lease, signal }: Term, who: string, oracle: OracleClient):
 
 serveCalls<CandidateApi>({
   async stand({ store: address, oraclePort, ...session }) {
-    const counted = faultyStore(await openStoreAt(address));
+    const counted = faultyStore((await openStoreAt(address)) as KernelStore);
     const oracle = await OracleClient.connect(oraclePort);
     const options = { ...session, store: counted.store, name: 'scheduler', retryMs: 100 };
     const election = elect(options, (term) => lead(term, session.owner, oracle));

@@ -1,6 +1,6 @@
 // A node of a service: it registers, and on request it watches the others and reports what it sees.
 
-import type { KernelStore, LeasePolicy, Session } from '../../../src/index.ts';
+import type { LeasePolicy, LeaseService, Session } from '../../../src/index.ts';
 import { registry } from '../../../src/recipes/index.ts';
 import { emit, serveCalls } from '../../processes/children/serve-calls.ts';
 import { openStoreAt, type StoreAddress } from '../../processes/stage/store-address.ts';
@@ -35,7 +35,7 @@ export interface NodeApi {
 
 const POLL_MS = 25;
 
-let store: KernelStore | undefined;
+let store: LeaseService | undefined;
 const sessions: Session[] = [];
 
 function nodes() {

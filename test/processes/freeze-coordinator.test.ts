@@ -1,0 +1,4 @@
+import { registerFreeze } from './freeze.ts';
+import { coordinatorBackend, sqliteBackend } from './stage/backend.ts';
+
+registerFreeze(coordinatorBackend(sqliteBackend(), true));

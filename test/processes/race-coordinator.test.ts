@@ -1,0 +1,4 @@
+import { registerRace } from './race.ts';
+import { coordinatorBackend, sqliteBackend } from './stage/backend.ts';
+
+registerRace(coordinatorBackend(sqliteBackend(), true));

@@ -1,0 +1,6 @@
+import { postgresForTests } from '../services/postgres.ts';
+import { registerRecovery } from './recovery.ts';
+import { coordinatorBackend, postgresBackend, sqliteBackend } from './stage/backend.ts';
+
+registerRecovery(coordinatorBackend(sqliteBackend(), false));
+registerRecovery(coordinatorBackend(postgresBackend(postgresForTests), true));
