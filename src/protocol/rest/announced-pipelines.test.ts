@@ -48,3 +48,32 @@ test('workers are read at most once a second, and a name that was announced once
   assert.equal(await announced.warningFor(PROJECT, 'order'), undefined);
   assert.equal(reads(), 2);
 });
+
+test('the nearest name is searched at most once a second, and the same name gets the same hint', async () => {
+  const { clock, announced } = announcing('order', 'refund');
+  const hintFor = async (name: string) =>
+    /Did you mean "(.*)"/.exec((await announced.warningFor(PROJECT, name))?.detail ?? '')?.[1];
+  assert.equal(await hintFor('ordr'), 'order');
+  assert.equal(await hintFor('refnd'), undefined);
+  assert.equal(await hintFor('ordr'), 'order');
+  await clock.advance(1_000);
+  assert.equal(await hintFor('refnd'), 'refund');
+});
+
+test('a project whose workers announce many names gets no warnings, and few of its workers are read', async () => {
+  const clock = new ManualClock();
+  let read = 0;
+  const workers = async ({ limit }: { limit: number }): Promise<readonly WorkerRecord[]> => {
+    read += limit;
+    return Array.from({ length: limit }, (_, nth) => {
+      const pipelines = Array.from({ length: 1_000 }, (_, name) => `${read} ${nth} ${name}`);
+      return { pipelines, session: `${nth}` } as unknown as WorkerRecord;
+    });
+  };
+  const announced = new AnnouncedPipelines({ workers }, clock);
+  for (let seconds = 0; seconds < 3; seconds += 1) {
+    assert.equal(await announced.warningFor(PROJECT, 'order'), undefined);
+    await clock.advance(1_000);
+  }
+  assert.equal(read, 100);
+});

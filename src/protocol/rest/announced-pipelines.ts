@@ -2,18 +2,21 @@
 // name.
 
 import type { ProjectName } from '../../execution/names.ts';
+import type { SessionId } from '../../lease/names.ts';
 import type { ExecutionStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import { nearestName } from '../../support/options.ts';
 import type { SubmitWarning } from '../messages/submission.ts';
 
 /**
- * The shortest time between two reads of the workers, so that a caller that repeats a wrong name
- * costs nothing.
+ * The shortest time between two reads of the workers, and between two searches for the nearest name,
+ * so that a caller that sends wrong names costs nothing.
  */
 const READ_MS = 1_000;
-/** In a larger fleet, a name that is not found may still exist. */
+/** In a larger fleet, or with more names, a name that is not found may still exist. */
 const WORKERS_MAX = 1_000;
+const NAMES_MAX = 500;
+const PAGE = 100;
 const PROJECTS_MAX = 1_000;
 
 interface Seen {
@@ -21,6 +24,8 @@ interface Seen {
   readonly names: Set<string>;
   isComplete: boolean;
   readAt: number;
+  /** The last search for the nearest name. */
+  nearest: { readonly of: string; readonly name: string | undefined; readonly at: number };
 }
 
 export class AnnouncedPipelines {
@@ -39,7 +44,7 @@ export class AnnouncedPipelines {
     if (seen.names.has(pipeline)) return undefined;
     await this.#read(project, seen);
     if (!seen.isComplete || seen.names.has(pipeline)) return undefined;
-    const nearest = nearestName(pipeline, [...seen.names]);
+    const nearest = this.#nearest(seen, pipeline);
     const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
     const detail = `No worker has announced pipeline "${pipeline}".${hint} The execution was submitted, and waits until one does.`;
     return { code: 'pipeline-unknown', detail };
@@ -51,9 +56,20 @@ export class AnnouncedPipelines {
       names: new Set(),
       isComplete: false,
       readAt: -READ_MS,
+      nearest: { of: '', name: undefined, at: -READ_MS },
     };
     this.#seen.set(project, seen);
     return seen;
+  }
+
+  /** A comparison with every name takes milliseconds, so it does not happen for every submit. */
+  #nearest(seen: Seen, pipeline: string): string | undefined {
+    const at = this.#clock.monotonicMs();
+    if (seen.nearest.of !== pipeline) {
+      if (at - seen.nearest.at < READ_MS) return undefined;
+      seen.nearest = { of: pipeline, name: nearestName(pipeline, [...seen.names]), at };
+    }
+    return seen.nearest.name;
   }
 
   /** The submission is already stored, so a failed read of the workers must not fail it. */
@@ -61,8 +77,18 @@ export class AnnouncedPipelines {
     const now = this.#clock.monotonicMs();
     if (now - seen.readAt < READ_MS) return;
     seen.readAt = now;
-    const workers = await this.#executions.workers({ project, limit: WORKERS_MAX }).catch(() => []);
-    seen.isComplete = workers.length < WORKERS_MAX;
-    for (const { pipelines } of workers) for (const name of pipelines) seen.names.add(name);
+    let workers = 0;
+    for (
+      let after: SessionId | undefined;
+      seen.names.size <= NAMES_MAX && workers < WORKERS_MAX;
+    ) {
+      const query = { project, limit: PAGE, ...(after && { after }) };
+      const page = await this.#executions.workers(query).catch(() => []);
+      for (const { pipelines } of page) for (const name of pipelines) seen.names.add(name);
+      workers += page.length;
+      after = page.at(-1)?.session;
+      if (page.length < PAGE) break;
+    }
+    seen.isComplete = workers < WORKERS_MAX && seen.names.size <= NAMES_MAX;
   }
 }
