@@ -422,6 +422,21 @@ async function openSessions(tenant: Caller): Promise<void> {
   );
 }
 
+const ANNOUNCED = 1_000;
+
+/** Announces pipelines with long names that no other announcement has. */
+function announce(tenant: Caller, session: string, nth: number): Promise<unknown> {
+  const name = (each: number): string => `${nth}-${each}-`.padEnd(60, 'abcdefgh');
+  const pipelines = Array.from({ length: ANNOUNCED }, (_, each) => name(each));
+  const about = { session, pipelines, state: 'starting', everyMs: 10_000, room: 1 };
+  return tenant.call('POST', '/v1/work/announcements', JSON.stringify(about));
+}
+
+async function announceMany(tenant: Caller): Promise<void> {
+  await openSessions(tenant);
+  for (const [nth, session] of sessions.entries()) await announce(tenant, session, nth);
+}
+
 const someSession = (nth: number): string => sessions[nth % sessions.length] ?? '';
 
 /** Repeats one read. */
@@ -593,6 +608,23 @@ export const ATTACKS: readonly Attack[] = [
     end: closeStreams,
   },
   reading('overviews', '/v1/overview', submitPipelines),
+  {
+    name: 'announcements',
+    inFlight: 16,
+    begin: openSessions,
+    operation: (tenant, nth) => announce(tenant, someSession(nth), nth),
+  },
+  reading('workers with many names', '/v1/workers', announceMany),
+  {
+    // Each name is compared with those that workers announced.
+    name: 'unknown pipelines',
+    inFlight: 16,
+    begin: announceMany,
+    operation: (tenant, nth) => {
+      const pipeline = `${nth}-`.padEnd(60, 'abcdefgh');
+      return tenant.call('POST', '/v1/executions', JSON.stringify({ pipeline }));
+    },
+  },
   {
     name: 'trends',
     inFlight: 16,

@@ -9,29 +9,30 @@ import {
   type WorkerState,
   workerState,
 } from '../features/releases/model.ts';
-import type { SessionId } from '../lease/names.ts';
+import { namesIn, workerPages } from '../features/releases/port.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
 import { SubmitRefused } from './failures.ts';
 
-const PAGE = 1_000;
+/** The most announced names that a list has, so that no fleet fills the memory. */
+const NAMES_MAX = 50_000;
 
 /**
- * All workers of the project. The query filters by project, so the workers of other projects do not
- * add pages.
+ * The workers of the project, all of them unless they announce too many names. The query filters by
+ * project, so the workers of other projects do not add pages.
  */
 export async function everyWorker(
-  config: Pick<EngineConfig, 'store'>,
+  { store }: Pick<EngineConfig, 'store'>,
   project: ProjectName | undefined,
 ): Promise<readonly WorkerRecord[]> {
   const found: WorkerRecord[] = [];
-  for (let after: SessionId | undefined; ; ) {
-    const query = { limit: PAGE, ...(project && { project }), ...(after && { after }) };
-    const page = await config.store.executions.workers(query);
+  let names = 0;
+  for await (const page of workerPages(store.executions, project)) {
     found.push(...page);
-    after = page.at(-1)?.session;
-    if (page.length < PAGE) return found;
+    names += namesIn(page);
+    if (names > NAMES_MAX) break;
   }
+  return found;
 }
 
 interface PossibleWorker {
@@ -51,13 +52,13 @@ export async function possibleWorkers(
   { project, pipeline, release }: Pick<ExecutionRecord, 'project' | 'pipeline' | 'release'>,
 ): Promise<readonly PossibleWorker[]> {
   const { executions } = config.store;
-  const [all, { now }] = await Promise.all([
-    everyWorker(config, project),
-    // Only its `now` is used: the store's time, because the clock of this host may differ.
-    executions.dueSchedules({ limit: 1 }),
-  ]);
-  return all
-    .filter((each) => each.pipelines.includes(pipeline))
+  // Only its `now` is used: the store's time, because the clock of this host may differ.
+  const { now } = await executions.dueSchedules({ limit: 1 });
+  const found: WorkerRecord[] = [];
+  for await (const page of workerPages(executions, project)) {
+    found.push(...page.filter(({ pipelines }) => pipelines.includes(pipeline)));
+  }
+  return found
     .filter((each) => release === undefined || each.release === release)
     .map((each) => ({
       name: each.owner,

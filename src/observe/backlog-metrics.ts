@@ -4,14 +4,18 @@
 import type { Gauge, Registry } from 'prom-client';
 import { labelOf } from '../execution/names.ts';
 import type { WorkerRecord } from '../features/releases/model.ts';
+import { workerPages } from '../features/releases/port.ts';
 import type { Backlog, ReadBacklog } from '../store/contract/census-store.ts';
 import type { ExecutionStore } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { SharedRead } from '../support/turns.ts';
 
+/** The part of a worker that is counted. Its names stay out of memory. */
+type Counted = Pick<WorkerRecord, 'ended' | 'overdue' | 'state' | 'room'>;
+
 export interface StoreReading {
   readonly backlog: Backlog;
-  readonly workers: readonly WorkerRecord[];
+  readonly workers: readonly Counted[];
 }
 
 export type ReadStore = () => Promise<StoreReading | undefined>;
@@ -26,10 +30,17 @@ export function readingsOf(
   clock: Pick<Clock, 'monotonicMs'>,
   of: ReadBacklog = {},
 ): ReadStore {
-  const read = async (): Promise<StoreReading> => ({
-    backlog: await executions.backlog(of),
-    workers: await executions.workers({ limit: WORKERS_MAX, ...of }),
-  });
+  const read = async (): Promise<StoreReading> => {
+    const backlog = await executions.backlog(of);
+    const workers: Counted[] = [];
+    for await (const page of workerPages(executions, of.project)) {
+      for (const { ended, overdue, state, room } of page) {
+        workers.push({ ended, overdue, state, room });
+      }
+      if (workers.length >= WORKERS_MAX) break;
+    }
+    return { backlog, workers: workers.slice(0, WORKERS_MAX) };
+  };
   const shared = new SharedRead({ read, clock, ageMs: AGE_MS });
   return () => shared.found();
 }
@@ -116,10 +127,7 @@ export function registerBacklog(
 const STATES = ['starting', 'ready', 'draining'] as const;
 
 /** Zero workers are a value, so that an alert can find it. */
-function byState(
-  workers: readonly WorkerRecord[],
-  of: (worker: WorkerRecord) => number,
-): readonly Value[] {
+function byState(workers: readonly Counted[], of: (worker: Counted) => number): readonly Value[] {
   const live = workers.filter(({ ended, overdue }) => !ended && !overdue);
   return STATES.map((label) => ({
     label,

@@ -140,23 +140,26 @@ function chargedStore(
   clock: Pick<Clock, 'monotonicMs'>,
 ): CoordinatorStore {
   const turns = new Turns(SEARCHES_MAX, TOGETHER_MAX);
-  const charged =
-    <Query extends { readonly project?: ProjectName }, Found>(
-      search: (query: Query) => Promise<Found>,
-    ) =>
-    (query: Query): Promise<Found> => {
-      const { project } = query;
-      if (project === undefined) return search(query);
-      return turns.take(project, async () => {
-        const beganMs = clock.monotonicMs();
-        try {
-          return await search(query);
-        } finally {
-          const weight = Math.floor((clock.monotonicMs() - beganMs) * WEIGHT_PER_MS);
-          if (weight > 0) shares.charge(projectShare(project), weight);
-        }
-      });
+  type Read<Query, Found> = (query: Query) => Promise<Found>;
+  type OfProject = { readonly project?: ProjectName };
+  const timed =
+    <Query extends OfProject, Found>(read: Read<Query, Found>): Read<Query, Found> =>
+    async (query) => {
+      const beganMs = clock.monotonicMs();
+      try {
+        return await read(query);
+      } finally {
+        const weight = Math.floor((clock.monotonicMs() - beganMs) * WEIGHT_PER_MS);
+        if (query.project && weight > 0) shares.charge(projectShare(query.project), weight);
+      }
     };
+  const charged = <Query extends OfProject, Found>(
+    search: Read<Query, Found>,
+  ): Read<Query, Found> => {
+    const read = timed(search);
+    return (query) =>
+      query.project === undefined ? read(query) : turns.take(query.project, () => read(query));
+  };
   const { executions } = store;
   return {
     ...store,
@@ -174,6 +177,8 @@ function chargedStore(
       deadLetterGroups: charged(executions.deadLetterGroups),
       interactions: charged(executions.interactions),
       listArchived: charged(executions.listArchived),
+      // Submits read workers too, so they do not wait for searches.
+      workers: timed(executions.workers),
       fireSchedule: charged(executions.fireSchedule),
     },
   };

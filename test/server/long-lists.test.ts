@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { mustSubmit, PROJECT } from '../../contract/execution/worker.ts';
+import { mustSubmit, PIPELINE, PROJECT, worker } from '../../contract/execution/worker.ts';
 import { LIST_CHECKS } from '../../src/store/sql/list.ts';
 import { dialects } from '../../src/store/sql/script.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
@@ -60,4 +60,36 @@ test('X-96: on SQLite, errands are read by pages, so those of one project do not
     insert into errand (parent_id, after_id) select id, '' from parent`);
   const count = database.prepare('select count(*) as errands from errand');
   await showErrandPages(store, () => Number(count.get()?.['errands']));
+});
+
+test('RE-9: a worker that starts deletes ten announcements of sessions that no longer exist', async (t) => {
+  const { file, remove } = await freshSqliteFile();
+  const store = await openSqliteStore({ file });
+  const database = new DatabaseSync(file);
+  t.after(async () => {
+    database.close();
+    await store.close();
+    await remove();
+  });
+  database.exec(`
+    create temp table old as
+    with recursive number (n) as (select 1 union all select n + 1 from number where n < 25)
+    select format('01000000-0000-7000-8000-%012x', n) as id from number;
+    insert into worker (session_id, announced_at, proved_at, every_ms, room, state, project, pipelines)
+    select id, 1, 1, 1, 1, 'ready', '${PROJECT}', '[]' from old;
+    insert into worker_route (session_id, project, route) select id, '${PROJECT}', 'orders' from old`);
+  const { id } = await worker(store);
+  const about = { session: id, pipelines: [PIPELINE], everyMs: 1_000, room: 1 };
+  const left = (table: string) =>
+    Number(database.prepare(`select count(*) as rows from ${table}`).get()?.['rows']);
+  const rows: (readonly number[])[] = [];
+  for (let nth = 0; nth < 3; nth += 1) {
+    await store.executions.announce({ ...about, project: PROJECT, state: 'starting' });
+    rows.push([left('worker'), left('worker_route')]);
+  }
+  assert.deepEqual(rows, [
+    [16, 15],
+    [6, 5],
+    [1, 0],
+  ]);
 });

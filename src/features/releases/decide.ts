@@ -260,8 +260,9 @@ export function workerRoutes(
   registered: readonly Registered[],
   { pipelines }: Pick<Announcement, 'pipelines'>,
 ): readonly string[] {
+  const own = new Set(pipelines);
   return registered
-    .filter(({ pipeline }) => pipelines.includes(pipeline))
+    .filter(({ pipeline }) => own.has(pipeline))
     .flatMap(({ project, pipeline, name }) => [
       `${project}\0${routeOf({ pipeline, release: name })}`,
       `${project}\0${replayName(name, pipeline)}`,

@@ -44,6 +44,32 @@ export interface ReleaseStore {
   workers(query: ListWorkers): Promise<readonly WorkerRecord[]>;
 }
 
+/** Bounds what one page parses at once. A worker may announce 1,000 names. */
+const PAGE_NAMES = 20_000;
+const PAGE_MIN = 20;
+const PAGE_MAX = 1_000;
+
+/** All workers of a project, or of all projects, in pages of a bounded size. */
+export async function* workerPages(
+  { workers }: Pick<ReleaseStore, 'workers'>,
+  project?: ProjectName,
+): AsyncGenerator<readonly WorkerRecord[], void, void> {
+  let limit = PAGE_MIN;
+  for (let after: SessionId | undefined; ; ) {
+    const page = await workers({ limit, ...(project && { project }), ...(after && { after }) });
+    yield page;
+    if (page.length < limit) return;
+    after = page.at(-1)?.session;
+    const fits = Math.floor((PAGE_NAMES / Math.max(1, namesIn(page))) * page.length);
+    limit = Math.min(PAGE_MAX, Math.max(PAGE_MIN, fits));
+  }
+}
+
+/** The number of pipelines that the workers announce. */
+export function namesIn(workers: readonly WorkerRecord[]): number {
+  return workers.reduce((sum, { pipelines }) => sum + pipelines.length, 0);
+}
+
 type Refused<Why> = { readonly kind: 'refused' } & Why;
 
 export type RegisterRelease = Omit<Release, 'createdAt' | 'preflight' | 'retiredAt'>;

@@ -2,7 +2,7 @@
 // name.
 
 import type { ProjectName } from '../../execution/names.ts';
-import type { SessionId } from '../../lease/names.ts';
+import { workerPages } from '../../features/releases/port.ts';
 import type { ExecutionStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import { nearestName } from '../../support/options.ts';
@@ -16,7 +16,6 @@ const READ_MS = 1_000;
 /** In a larger fleet, or with more names, a name that is not found may still exist. */
 const WORKERS_MAX = 1_000;
 const NAMES_MAX = 500;
-const PAGE = 100;
 const PROJECTS_MAX = 1_000;
 
 interface Seen {
@@ -75,19 +74,17 @@ export class AnnouncedPipelines {
   /** The submission is already stored, so a failed read of the workers must not fail it. */
   async #read(project: ProjectName, seen: Seen): Promise<void> {
     const now = this.#clock.monotonicMs();
-    if (now - seen.readAt < READ_MS) return;
+    if (now - seen.readAt < READ_MS || seen.names.size > NAMES_MAX) return;
     seen.readAt = now;
     let workers = 0;
-    for (
-      let after: SessionId | undefined;
-      seen.names.size <= NAMES_MAX && workers < WORKERS_MAX;
-    ) {
-      const query = { project, limit: PAGE, ...(after && { after }) };
-      const page = await this.#executions.workers(query).catch(() => []);
-      for (const { pipelines } of page) for (const name of pipelines) seen.names.add(name);
-      workers += page.length;
-      after = page.at(-1)?.session;
-      if (page.length < PAGE) break;
+    try {
+      for await (const page of workerPages(this.#executions, project)) {
+        for (const { pipelines } of page) for (const name of pipelines) seen.names.add(name);
+        workers += page.length;
+        if (workers >= WORKERS_MAX || seen.names.size > NAMES_MAX) break;
+      }
+    } catch {
+      return;
     }
     seen.isComplete = workers < WORKERS_MAX && seen.names.size <= NAMES_MAX;
   }

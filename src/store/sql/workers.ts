@@ -8,6 +8,10 @@ import type { SessionId } from '../../lease/names.ts';
 import { releasesNamed } from './releases.ts';
 import { all, dialects, type Gateway, type Script, type Sql, sql, wrote } from './script.ts';
 
+/** A worker may have thousands of routes, so a call deletes few. */
+const OLD_MAX = 10;
+const OLD_CHECKED = 100;
+
 /** True when session `s` or one of its ancestors has ended or no longer exists. */
 const ENDED = {
   sqlite:
@@ -67,11 +71,22 @@ const DROP_ROUTES = withRoutes(
      and not exists (select 1 from ${routes} as u where u.project = worker_route.project and u.route = worker_route.route)`,
 );
 
-// Deletes announcements whose sessions no longer exist.
+// Announcements whose sessions no longer exist. It looks at a page from the start and at one that
+// follows the session, whose id is random, so that each call does bounded work.
+const OLD = sql(`
+  select w.session_id
+    from (select *
+            from (select session_id from hf.worker where session_id > :session_id order by session_id limit ${OLD_CHECKED}) as near
+           union
+          select *
+            from (select session_id from hf.worker where session_id > '00000000-0000-0000-0000-000000000000'::uuid order by session_id limit ${OLD_CHECKED}) as first) as w
+   where not exists (select 1 from hf.session as s where s.id = w.session_id)
+   limit ${OLD_MAX}`);
+
 const DROP_OLD = ['worker', 'worker_route'].map((table) =>
   sql(`
   delete from hf.${table}
-   where not exists (select 1 from hf.session as s where s.id = ${table}.session_id)`),
+   where session_id = any (:ids::uuid[])`),
 );
 
 const LIST = withEnded(
@@ -101,12 +116,19 @@ function* announce(request: Announcement): Script<Announced> {
   const refusal = refuseAnnouncement(registered, request);
   const row = fromAnnouncement(request, refusal === undefined);
   if (!(yield* wrote(SAVE, row))) return { kind: 'refused', why: 'session-not-live' };
-  if (request.state === 'starting') for (const each of DROP_OLD) yield* all(each);
+  if (request.state === 'starting') yield* dropOld(row);
   const places = refusal === undefined ? workerRoutes(registered, request) : [];
   const routes = JSON.stringify(places.map((place) => place.split('\0')));
   yield* all(DROP_ROUTES, { ...row, routes });
   yield* all(ADD_ROUTES, { ...row, routes });
   return refusal === undefined ? { kind: 'announced' } : { kind: 'refused', ...refusal };
+}
+
+function* dropOld({ session_id }: Pick<WorkerRow, 'session_id'>): Script<void> {
+  const old = yield* all<Pick<WorkerRow, 'session_id'>>(OLD, { session_id });
+  if (old.length === 0) return;
+  const ids = old.map((each) => each.session_id);
+  for (const each of DROP_OLD) yield* all(each, { ids });
 }
 
 type ListedRow = WorkerRow & {
