@@ -98,7 +98,7 @@ function useCounts({ roles }: CallerMessage): Counts {
   const { questions, deadLetters, workers } = data;
   const text = ({ count, capped }: Count): string => `${countText(count)}${capped ? '+' : ''}`;
   const blocked = blockedIn(data);
-  const isWell = workers.stuck + workers.refused === 0;
+  const isWell = workers.stuck + workers.lapsed + workers.refused === 0;
   return {
     '/inbox':
       questions.open.count === 0

@@ -137,7 +137,7 @@ const COLUMNS: readonly Column<PipelineRow>[] = [
   {
     title: 'p95',
     isWide: true,
-    width: '4.4rem',
+    width: '5.6rem',
     isNumber: true,
     cell: ({ p95Ms }) => (p95Ms === undefined ? '–' : aboutText(p95Ms)),
   },
