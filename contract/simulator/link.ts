@@ -159,6 +159,7 @@ export class StoreLink {
       executions: {
         ...verbs('executions', ports.executions),
         room: () => ports.executions.room(),
+        claimsJoinSubmits: ports.executions.claimsJoinSubmits === true,
         onWakeup: (listener) => listening(this.#wakeups, listener),
       },
       access: verbs('access', ports.access),

@@ -87,7 +87,8 @@ function followFence(state: ModelState, { reply }: StoreCall): void {
 function noteHalt(state: ModelState, { request, reply }: StoreCall): void {
   const { why, presented } = (reply ?? {}) as { why?: string; presented?: Fence };
   if (why === 'fence-ahead') state.haltFor((request as Verify).fence, state.now());
-  if (why === 'halted') state.halted ??= presented;
+  if (why === 'halted' && presented !== undefined && presented > (state.halted ?? 0))
+    state.halted = presented;
 }
 
 /** Claims take their fences from the same sequence. */
