@@ -234,6 +234,25 @@ test('V-3: a revoked lease is gone for its holder after the next heartbeat, the 
   assert.ok(session.remainingMs() > 0);
 });
 
+test('P2: a revoked lease stays lost when its session acquires the key again before it learns of it', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  const lease = await mustAcquire(session);
+  await world.faulty.store.leases.revoke({
+    key: KEY,
+    fence: lease.fence,
+    request: parseRequestId('00000000-0000-4000-8000-000000000002'),
+    actor: 'olga',
+    reason: 'stuck',
+  });
+  const again = await mustAcquire(session);
+  assert.ok(again.fence > lease.fence);
+  assert.throws(() => lease.assertHeld(0), LeaseNotHeld);
+  await session.heartbeat();
+  assert.equal(lease.remainingMs(), 0);
+  assert.ok(again.remainingMs() > 0);
+});
+
 test('V-1: authority is not extended while the cause of a notice is unknown', async () => {
   const world = makeWorld();
   const session = await world.open('ann');

@@ -59,6 +59,8 @@ const RETRY_MS = 50;
 /** The longest time for which a release repeats before its outcome counts as unknown. */
 const RELEASE_MS_MAX = 5_000;
 
+const AGAIN = 'This session acquired the key again.';
+
 export class SessionCore {
   readonly id: SessionId;
   readonly config: SessionConfig;
@@ -141,8 +143,13 @@ export class SessionCore {
     return toInstant(this.config.clock.wallMs());
   }
 
+  /** A newer term of a key proves that the older one is over, even if no notice has come yet (T-2). */
   carry(handle: LeaseHandle): void {
-    this.handles.set(handle.key, handle);
+    const { key, fence } = handle;
+    const other = this.handles.get(key);
+    const [older, newer] = other && other.fence > fence ? [handle, other] : [other, handle];
+    this.handles.set(key, newer);
+    if (older !== undefined && older.fence < newer.fence) older.withdraw('lost', AGAIN);
   }
 
   drop(handle: LeaseHandle): void {
