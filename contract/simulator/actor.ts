@@ -10,6 +10,8 @@ export interface Life {
   readonly process: SimulatedProcess;
   readonly link: StoreLink;
   readonly world: World;
+  /** The code that it runs. A deploy may bring the other one. */
+  readonly build: 'old' | 'new';
 }
 
 /** A program that can stop in good order. */
@@ -48,7 +50,9 @@ export class Actor<Inside> {
   /** Starts it, unless it lives. */
   revive(): void {
     if (this.life !== undefined) return;
-    const life = { ...this.#world.process(this.name), world: this.#world };
+    const { process, link } = this.#world.process(this.name);
+    const build = process.random.next() < 0.5 ? 'old' : 'new';
+    const life: Life = { process, link, world: this.#world, build };
     this.#life = life;
     this.#inside = undefined;
     this.#world.note(`${life.process.name} starts.`);

@@ -34,7 +34,7 @@ const OF_A_PROCESS: Readonly<Record<string, ProcessFault>> = {
       actor.life?.link.crashAt({ left, isAfter: details['isAfter'] === 1, crash });
     },
   },
-  /** A new build takes the place of the old one: the program stops in good order and starts again. */
+  /** Another build takes the place of the last one: the program stops in good order and starts again. */
   deploy: { weight: 2, inject: (actor, { forMs }) => actor.replace(forMs) },
   pause: { weight: 2, inject: ({ life }, { forMs }) => life?.process.freeze(forMs, false) },
   /** The machine sleeps: its monotonic clock stands still. */

@@ -6,6 +6,7 @@ import {
   simulateWatched,
 } from '../../contract/simulator/simulate.ts';
 import { coverageTable } from './coverage.ts';
+import { judgedRules } from './judged-rules.ts';
 import { watchLeaseModel } from './lease-model.ts';
 import { huntPlanted, plantedTable } from './planted.ts';
 import { recordedSeeds, recordRun } from './recorded-runs.ts';
@@ -92,7 +93,8 @@ const summary =
 console.log(summary);
 if (values.record) recordRun({ first, seeds: total.seeds, failed: failing.length });
 if (values.write) {
-  writeSection('simulator', [summary, recordedSeeds(), coverageTable(coverage)].join('\n\n'));
+  const parts = [summary, recordedSeeds(), judgedRules(), coverageTable(coverage)];
+  writeSection('simulator', parts.join('\n\n'));
 }
 if (values.nightly) console.log(coverageTable(coverage));
 for (const { seed, rule, text } of failing) console.log(`seed ${seed}: ${rule}: ${text}`);

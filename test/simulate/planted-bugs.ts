@@ -18,17 +18,26 @@ export interface PlantedBug {
   readonly after: string;
   /** The test that finds it: a case of the contract, if it is a guard. Absent: no such case. */
   readonly test?: string;
-  /** Why seeds do not find it. */
+  /** Why no seed can find it. Hunts leave it out. */
   readonly unreached?: string;
+  /** Why few seeds find it. */
+  readonly needs?: string;
 }
 
-/** Guards that seeds do not find, and the reasons. */
+/** Guards that no seed can find, and the reasons. */
 const UNREACHED: Readonly<Record<string, string>> = {
   'executions/candidates.ts:project':
     'only the order in which a claim tries its pipelines depends on it; the next statement checks the project again',
   'sql/awaits.ts:own':
     'the id of an interaction follows from the id of its execution, so no worker sends the id of another',
   'sql/awaits.ts:room': 'no execution gets more than 20 late answers',
+};
+
+/** What a seed needs to find the guard. */
+const NEEDS: Readonly<Record<string, string>> = {
+  'sql/remove.ts:children': 'a parent that ended before its child, at the moment of the request',
+  'sql/leases/sweep.ts:extended':
+    'sessions that the breaker held back, overdue again while others trip it',
 };
 
 const LEASE = 'src/lease';
@@ -42,6 +51,7 @@ const BY_HAND: readonly PlantedBug[] = [
     after:
       'const authority = new Authority(clock, { sentAt: momentOf(clock), grantedMs }, caution);',
     test: 'C-6: a late answer counts from when it was sent',
+    needs: 'a late reply to the last heartbeat, and a successor that acts within the difference',
   },
   {
     id: 'authority ignores the wall clock',
@@ -115,6 +125,7 @@ const BY_HAND: readonly PlantedBug[] = [
     before: 'this.#suspectUntilMs = this.#clock.monotonicMs() + SUSPECT_MS;',
     after: '',
     test: 'a claim whose answer was lost is returned with the next one, once',
+    needs: 'a lost reply with claims, on a transport that never doubles messages',
   },
   {
     id: 'a claim is delivered twice',
@@ -135,6 +146,13 @@ const BY_HAND: readonly PlantedBug[] = [
     rules: 'X-17, P5',
     file: 'src/engine/run/settling.ts',
     before: 'if (this.isReplaying) this.comeToRest();',
+    after: '',
+  },
+  {
+    id: 'a handle outlives a newer term of its own session',
+    rules: 'V-3, P2',
+    file: `${LEASE}/session-core.ts`,
+    before: "if (older !== undefined && older.fence < newer.fence) older.withdraw('lost', AGAIN);",
     after: '',
   },
   {
@@ -168,6 +186,7 @@ function guards(): readonly PlantedBug[] {
         ...{ id: `without guard ${name}`, rules, file: `src/store/${file}` },
         ...{ line, before, after: text, ...(words.length > 0 && { test: words.join(': ') }) },
         ...(unreached !== undefined && { unreached }),
+        ...(NEEDS[name] !== undefined && { needs: NEEDS[name] }),
       };
     });
 }

@@ -83,10 +83,10 @@ async function passes(seed: number): Promise<void> {
 export function plantedTable(): string {
   const all = verdicts();
   const found = PLANTED_BUGS.filter(({ id }) => all.get(id)?.by !== undefined).length;
-  const row = ({ id, rules, test = '–', unreached = 'needs more seeds' }: PlantedBug): string => {
+  const row = ({ id, rules, test = '–', unreached, needs = 'more seeds' }: PlantedBug): string => {
     const { by, seeds } = all.get(id) ?? { seeds: 0 };
     return by === undefined
-      ? `| ${id} | ${rules} | no: ${unreached} | ${seeds} | ${test} |`
+      ? `| ${id} | ${rules} | no: ${unreached ?? `it needs ${needs}`} | ${seeds} | ${test} |`
       : `| ${id} | ${rules} | ${by} | ${seeds} | |`;
   };
   return [

@@ -25,6 +25,13 @@ export interface Workplace {
 
 const RETRY = { attempts: 1_000, initialMs: 20, maxMs: 200 } as const;
 
+/** Every start of a process may bring a new build, whose steps are retried more slowly. */
+function retryOf({ life }: Pick<Workplace, 'life'>): typeof RETRY | typeof SLOWER {
+  return life.build === 'new' ? SLOWER : RETRY;
+}
+
+const SLOWER = { attempts: 1_000, initialMs: 40, maxMs: 600 } as const;
+
 /** How an execution may end, and its output if it completes. */
 export interface Expected {
   readonly statuses: readonly string[];
@@ -45,7 +52,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
       let sum = nth;
       for (let at = 1; at <= size; at += 1) {
         const added = await ctx.step(`add ${at}`, (step) => perform(place, { ctx, step }, at), {
-          retry: RETRY,
+          retry: retryOf(place),
         });
         sum += added;
         if (at % 2 === 0) await ctx.sleep(at * 60, `rest ${at}`);
@@ -61,7 +68,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
       const items = Array.from({ length: size }, (_, at) => at + nth);
       const run = (item: number, step: StepContext): Promise<number> =>
         perform(place, { ctx, step }, item);
-      const results = await ctx.map('item', items, { run, concurrency: 3, retry: RETRY });
+      const results = await ctx.map('item', items, { run, concurrency: 3, retry: retryOf(place) });
       return results.reduce((sum, each) => sum + each, 0);
     },
     expected: ({ nth, size }) => ({
@@ -86,7 +93,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
 
   child: {
     run: (place, ctx, { nth }) =>
-      ctx.step('work', (step) => perform(place, { ctx, step }, nth * 10), { retry: RETRY }),
+      ctx.step('work', (step) => perform(place, { ctx, step }, nth * 10), {
+        retry: retryOf(place),
+      }),
     expected: ({ nth }) => ({ statuses: COMPLETED, output: nth * 10 }),
   },
 
@@ -114,8 +123,11 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     async run(place, ctx, { size }) {
       for (let at = 1; at <= size; at += 1) {
         await ctx.step(`book ${at}`, (step) => perform(place, { ctx, step }, at), {
-          retry: RETRY,
-          compensate: { run: (_, undo) => perform(place, { ctx, step: undo }, -at), retry: RETRY },
+          retry: retryOf(place),
+          compensate: {
+            run: (_, undo) => perform(place, { ctx, step: undo }, -at),
+            retry: retryOf(place),
+          },
         });
       }
       throw new Error('sold out');
@@ -126,7 +138,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   /** Continues as a new execution until nothing is left. */
   chain: {
     async run(place, ctx, { nth, size }) {
-      await ctx.step('link', (step) => perform(place, { ctx, step }, size), { retry: RETRY });
+      await ctx.step('link', (step) => perform(place, { ctx, step }, size), {
+        retry: retryOf(place),
+      });
       return size > 1 ? ctx.continueAsNew({ nth, size: size - 1 }) : 'end';
     },
     expected: ({ size }) => ({ statuses: COMPLETED, ...(size <= 1 && { output: 'end' }) }),
@@ -135,7 +149,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   /** Fails for good, so it leaves a dead letter. */
   doomed: {
     async run(place, ctx, { nth }) {
-      await ctx.step('prepare', (step) => perform(place, { ctx, step }, nth), { retry: RETRY });
+      await ctx.step('prepare', (step) => perform(place, { ctx, step }, nth), {
+        retry: retryOf(place),
+      });
       return ctx.step('fail', () => Promise.reject(new Error('never works')), {
         retry: { attempts: 1 },
       });
@@ -146,7 +162,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   /** Has too little time, perhaps. */
   hurry: {
     async run(place, ctx, { nth, size }) {
-      await ctx.step('first', (step) => perform(place, { ctx, step }, nth), { retry: RETRY });
+      await ctx.step('first', (step) => perform(place, { ctx, step }, nth), {
+        retry: retryOf(place),
+      });
       await ctx.sleep(size * 300);
       return nth;
     },
@@ -171,6 +189,7 @@ export function pipelinesAt(place: Workplace): readonly AnyPipeline[] {
         name,
         run(ctx, input) {
           place.world.operations += 1;
+          if (place.life.build === 'new') ctx.log('the new build runs this');
           return run(place, ctx, input);
         },
       }) as AnyPipeline,
