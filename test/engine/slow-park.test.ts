@@ -76,7 +76,9 @@ test('a worker that does not know whether its park happened begins no attempt of
     await Promise.all([first.close(), successor.close()]);
     await memory.close();
   });
-  await first.worker({ pipelines: [flakyOf('first')], pollMs: 20, ttlMs: 3_000 });
+  // Its only slot is taken until it knows that it has parked, so it claims nothing else.
+  const alone = { concurrency: 1, pollMs: 20, ttlMs: 3_000 };
+  await first.worker({ pipelines: [flakyOf('first')], ...alone });
   const handle = await first.submit('flaky', undefined);
   await parked.promise;
   await successor.worker({ pipelines: [flakyOf('successor')], pollMs: 10, ttlMs: 3_000 });
