@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ProjectName } from '../../src/execution/names.ts';
 import type { CountedQuota } from '../../src/features/access/model.ts';
+import { storedKeyOf } from '../../src/features/leases/model.ts';
 import { PROJECT_METADATA } from '../../src/lease/session.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { digestOf } from '../../src/support/digest.ts';
@@ -15,7 +16,7 @@ import {
   writing,
 } from '../execution/worker.ts';
 import { expectKind } from '../lease/expect.ts';
-import { openedSession } from '../lease/opened-session.ts';
+import { keyOf, mustAcquire, mustRelease, openedSession } from '../lease/opened-session.ts';
 import type { AccessCase } from './contract-case.ts';
 import { OTHER_PROJECT, PROJECT } from './test-keys.ts';
 
@@ -62,6 +63,20 @@ export const usageCases: readonly AccessCase[] = [
         by: { kind: 'owner', owner: bob.owner, exit: 'finished' },
       });
       assert.deepEqual(await usageOf(store, 'sessions'), [0, 1]);
+    },
+  },
+  {
+    upholds: 'P-14, M-39',
+    name: 'lease keys count for their project, held or not',
+    async run({ store }) {
+      const ann = await openedSession(store, 'ann');
+      const taken = [storedKeyOf(PROJECT, 'a'), storedKeyOf(PROJECT, 'b')];
+      for (const key of [...taken, storedKeyOf(OTHER_PROJECT, 'a'), keyOf('embedded')]) {
+        const { tenure } = await mustAcquire(store, ann, { key });
+        if (key === taken[0]) await mustRelease(store, tenure);
+      }
+      assert.deepEqual(await usageOf(store, 'leases'), [2, 1]);
+      assert.deepEqual(await usageOf(store, 'leases', 1), [1, 1]);
     },
   },
   {

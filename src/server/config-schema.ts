@@ -142,6 +142,7 @@ export const configSchema = closed({
     executions: quotaOf('executions'),
     schedules: quotaOf('schedules'),
     sessions: quotaOf('sessions'),
+    leases: quotaOf('leases'),
     keys: quotaOf('keys'),
     views: quotaOf('views'),
     bytes: quotaOf('bytes'),

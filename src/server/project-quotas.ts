@@ -13,6 +13,7 @@ import {
   type Quotas,
 } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
+import { projectOfKey } from '../features/leases/model.ts';
 import { PROJECT_METADATA } from '../lease/session.ts';
 import { ProblemReply } from '../protocol/rest/route.ts';
 import type {
@@ -147,7 +148,7 @@ export class ProjectQuotas {
 
 function addsNothing(result: unknown): boolean {
   const { kind, existing, replayed } = Object(result);
-  return kind === 'refused' || existing === true || replayed === true;
+  return kind === 'refused' || kind === 'queued' || existing === true || replayed === true;
 }
 
 function overQuota(project: ProjectName, quota: CountedQuota, limit: number): ProblemReply {
@@ -161,7 +162,7 @@ function overQuota(project: ProjectName, quota: CountedQuota, limit: number): Pr
 // a write above the quota before it reaches the store.
 
 export function quotaStore(store: CoordinatorStore, quotas: ProjectQuotas): CoordinatorStore {
-  const { sessions, access, executions } = store;
+  const { sessions, leases, access, executions } = store;
   const open: typeof sessions.open = (request) => {
     const project = request.metadata[PROJECT_METADATA] as ProjectName | undefined;
     if (project === undefined) return sessions.open(request);
@@ -169,6 +170,14 @@ export function quotaStore(store: CoordinatorStore, quotas: ProjectQuotas): Coor
       (await sessions.inspect(request.id)) === undefined ? 1 : 0;
     const one = { project, quota: 'sessions', count: 1, missing } as const;
     return quotas.within(one, () => sessions.open(request));
+  };
+  const acquire: typeof leases.acquire = (request) => {
+    const project = projectOfKey(request.key);
+    if (project === undefined) return leases.acquire(request);
+    const missing = async (): Promise<number> =>
+      (await leases.inspect(request.key)).record === undefined ? 1 : 0;
+    const one = { project, quota: 'leases', count: 1, missing } as const;
+    return quotas.within(one, () => leases.acquire(request));
   };
   const { keys, schedules, views } = quotas.defaults;
   const limited = {
@@ -180,6 +189,7 @@ export function quotaStore(store: CoordinatorStore, quotas: ProjectQuotas): Coor
   return {
     ...store,
     sessions: { ...sessions, open },
+    leases: { ...leases, acquire },
     access: {
       ...access,
       createKey: (request) => access.createKey({ ...request, quota: keys }),

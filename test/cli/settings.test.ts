@@ -64,6 +64,7 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   'quotas.executions': 7,
   'quotas.schedules': 7,
   'quotas.sessions': 7,
+  'quotas.leases': 7,
   'quotas.keys': 7,
   'quotas.views': 7,
   'quotas.bytes': 7,

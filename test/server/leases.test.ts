@@ -344,3 +344,24 @@ test('a key without the role is refused when the store is opened', async () => {
     await assert.rejects(opening, refusedWith('role-missing'));
   }
 });
+
+test('P-14: a project above its quota of lease keys gets no new key, and keeps those that it has', async () => {
+  await using coordinator = await TestCoordinator.onMemory({
+    ...{ maintenance: false, quotas: { leases: 2 } },
+  });
+  await using store = await leasesOf(coordinator, 'ours');
+  await using other = await leasesOf(coordinator, 'theirs');
+  const session = await openSession({ store, owner: 'ann' });
+  const theirs = await openSession({ store: other, owner: 'bob' });
+  const acquire = (key: string, attempt = systemRandom.uuid()) =>
+    store.leases.acquire({ key: key as never, session: session.id, attempt: attempt as never });
+  const attempt = systemRandom.uuid();
+  assert.equal((await acquire('a', attempt)).kind, 'granted');
+  assert.equal((await acquire('b')).kind, 'granted');
+  await assert.rejects(acquire('c'), /at most 2 lease keys/);
+  assert.equal((await acquire('a', attempt)).kind, 'granted');
+  assert.equal((await acquire('b')).kind, 'refused');
+  assert.equal((await theirs.acquire('c')).kind, 'acquired');
+  await session.close();
+  await theirs.close();
+});

@@ -107,7 +107,7 @@ export function isRole(value: unknown): value is Role {
 // table: settings, checks and refusals derive from it.
 
 /** These change too often for a count in each statement, so each coordinator counts them (P-14). */
-export type CountedQuota = 'executions' | 'sessions' | 'bytes';
+export type CountedQuota = 'executions' | 'sessions' | 'leases' | 'bytes';
 
 export type QuotaName = CountedQuota | 'schedules' | 'keys' | 'views';
 
@@ -132,6 +132,10 @@ export const QUOTAS: Readonly<Record<QuotaName, Quota>> = {
   },
   schedules: { default: 10_000, max: MANY, of: 'schedules', less: 'Remove some' },
   sessions: { default: 10_000, max: MANY, of: 'live sessions', less: 'Stop some workers' },
+  leases: {
+    ...{ default: 100_000, max: MANY, of: 'lease keys' },
+    less: 'Release keys whose work is done for good as retired',
+  },
   keys: { default: 1_000, max: MANY, of: 'usable keys', less: 'Revoke some' },
   // One page of a list has them all.
   views: { default: 200, max: 1_000, of: 'saved views', less: 'Delete some' },

@@ -13,6 +13,16 @@ export function keyPrefixOf(project: ProjectName): string {
   return `${encodeURIComponent(project)}${SEPARATOR}`;
 }
 
+/** All its keys in the store are from `first` and before `beyond`, in the order of bytes. */
+export function keyRangeOf(project: ProjectName): {
+  readonly first: string;
+  readonly beyond: string;
+} {
+  const first = keyPrefixOf(project);
+  // The character after the separator.
+  return { first, beyond: `${first.slice(0, -1)};` };
+}
+
 /** The key in the store. Throws `InvalidInput` if it is too long there. */
 export function storedKeyOf(project: ProjectName, given: string): LeaseKey {
   const key = parseLeaseKey(given);

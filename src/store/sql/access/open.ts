@@ -2,6 +2,7 @@
 
 import type { CountedQuota } from '../../../features/access/model.ts';
 import type { AccessStore, CountUsage } from '../../../features/access/port.ts';
+import { keyRangeOf } from '../../../features/leases/model.ts';
 import { PROJECT_METADATA } from '../../../lease/session.ts';
 import { routesUpTo } from '../routes.ts';
 import { dialects, one, type PlainGateway, type Script, type Sql } from '../script.ts';
@@ -68,6 +69,10 @@ const COUNTS: Readonly<Record<CountedQuota, Sql>> = {
       `hf.session where ended_at is null and metadata ->> '${PROJECT_METADATA}' = :project`,
     ),
   }),
+  leases: dialects({
+    sqlite: upToMax('lease where key >= :first and key < :beyond'),
+    postgres: upToMax('hf.lease where key >= :first and key < :beyond'),
+  }),
   bytes: dialects({
     sqlite: bytes('b.project = :project'),
     postgres: bytes('b.project collate "POSIX" = :project'),
@@ -75,6 +80,7 @@ const COUNTS: Readonly<Record<CountedQuota, Sql>> = {
 };
 
 function* usage(query: CountUsage): Script<number> {
-  const row = yield* one<{ count: number }>(COUNTS[query.quota], query);
+  const { first, beyond } = keyRangeOf(query.project);
+  const row = yield* one<{ count: number }>(COUNTS[query.quota], { ...query, first, beyond });
   return row?.count ?? 0;
 }
