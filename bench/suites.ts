@@ -3,6 +3,7 @@ import { coordinatorSuite } from './coordinator/suite.ts';
 import { costSuite } from './cost/suite.ts';
 import { executionsSuite } from './executions/suite.ts';
 import { leaseSuite } from './lease/suite.ts';
+import { leaseServiceSuite } from './lease-service/suite.ts';
 import { redriveSuite } from './redrive/suite.ts';
 import { regressSuite } from './regress/suite.ts';
 import type { Suite } from './suite.ts';
@@ -11,6 +12,7 @@ import { transportsSuite } from './transports/suite.ts';
 
 export const SUITES: readonly Suite[] = [
   leaseSuite,
+  leaseServiceSuite,
   executionsSuite,
   redriveSuite,
   coordinatorSuite,
