@@ -51,7 +51,8 @@ export class Actor<Inside> {
   revive(): void {
     if (this.life !== undefined) return;
     const { process, link } = this.#world.process(this.name);
-    const build = process.random.next() < 0.5 ? 'old' : 'new';
+    const random = this.#world.stream(`build of ${process.name}`);
+    const build = random.next() < 0.5 ? 'old' : 'new';
     const life: Life = { process, link, world: this.#world, build };
     this.#life = life;
     this.#inside = undefined;
