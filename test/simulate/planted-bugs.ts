@@ -33,6 +33,12 @@ const UNREACHED: Readonly<Record<string, string>> = {
   'sql/awaits.ts:room': 'no execution gets more than 20 late answers',
 };
 
+/** Tests of guards that only concurrent calls can miss, in `src/store/sqlite/at-once.test.ts`. */
+const AT_ONCE: Readonly<Record<string, string>> = {
+  'sql/leases/events.ts:ahead': 'a fence that a raised epoch has overtaken halts nothing',
+  'sql/leases/sweep.ts:ended': 'a session that another call has ended does not end again',
+};
+
 /** What a seed needs to find the guard. */
 const NEEDS: Readonly<Record<string, string>> = {
   'sql/remove.ts:children': 'a parent that ended before its child, at the moment of the request',
@@ -181,10 +187,11 @@ function guards(): readonly PlantedBug[] {
     .map(({ id, file, line, before, text }): PlantedBug => {
       const name = id.slice('sqlite/'.length);
       const [rules = 'none', ...words] = killers[id]?.split(': ') ?? [];
+      const test = words.length > 0 ? words.join(': ') : AT_ONCE[name];
       const unreached = survivors[id] ?? UNREACHED[name];
       return {
         ...{ id: `without guard ${name}`, rules, file: `src/store/${file}` },
-        ...{ line, before, after: text, ...(words.length > 0 && { test: words.join(': ') }) },
+        ...{ line, before, after: text, ...(test !== undefined && { test }) },
         ...(unreached !== undefined && { unreached }),
         ...(NEEDS[name] !== undefined && { needs: NEEDS[name] }),
       };
