@@ -119,10 +119,10 @@ function* reported(
   rounds: readonly (readonly Round[])[],
 ): Generator<Result, void, void> {
   const [ofEtcd = []] = rounds;
-  for (const [nth, { name: store }] of subjects.entries()) {
+  for (const [nth, { name: subject }] of subjects.entries()) {
     const own = rounds[nth] ?? [];
     const { perSecond, p50Ms, p99Ms } = medianRound(own);
-    const common = { suite: 'lease-service', case: name, store, settings: {} };
+    const common = { suite: 'lease-service', case: subject, store: name, settings: {} };
     yield { ...common, metric: 'rate', value: perSecond, unit: '/s', p50Ms, p99Ms };
     yield { ...common, metric: 'of etcd', value: medianRatio(own, ofEtcd), unit: '' };
   }
