@@ -318,6 +318,8 @@ const TERM_REPLIES: Readonly<Record<string, string>> = {
 /** The reply that the process would have got. */
 function replyOf(verb: string, { result }: Performed): unknown {
   if (verb === 'executions.claim') return (result as { result?: unknown } | undefined)?.result;
+  // A check writes nothing but the halt for a fence that was never issued (T-4).
+  if (verb === 'leases.verify') return { kind: 'refused', why: 'fence-ahead' };
   const kind = TERM_REPLIES[verb];
   if (kind === undefined || result === undefined) return result;
   const decision = result as { readonly kind: string; readonly refusal?: object };

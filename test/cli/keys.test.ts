@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { HoldfastClient } from '../../src/client/client.ts';
+import { ROLES } from '../../src/features/access/model.ts';
 import { holdfast, inFolder, type Ran, startHoldfast } from './spawned.ts';
 
 const KEY = /hf_[a-z2-7]{16}_[A-Za-z0-9_-]{43}/;
@@ -145,7 +146,7 @@ test('keys recover creates a key in the store, a running coordinator accepts it,
     const client = new HoldfastClient({ url, key: ran.out.trim() });
     const id = ran.out.slice(3, 19);
     const { roles, createdBy, project } = await client.keys.read(id);
-    assert.deepEqual([roles.length, project], [4, null]);
+    assert.deepEqual([roles.length, project], [ROLES.length, null]);
     const { items } = await client.records.audit({ action: 'recover-key' });
     assert.deepEqual(
       items.map(({ actor, reason, target }) => [actor, reason, target.id]),

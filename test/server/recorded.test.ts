@@ -178,7 +178,7 @@ test('every route that changes something leaves a record, with its key', async (
     await run(stage);
     const { items } = await stage.client.records.audit({ limit: 10 });
     const found = items.find((each) => each.id > before && each.action === action);
-    assert.equal(found?.actor, `submit+work+operate+admin of all (${idOf(key)})`, route);
+    assert.equal(found?.actor, `submit+work+lease+operate+admin of all (${idOf(key)})`, route);
   }
   const covered = [
     ...OPERATIONS.map(([route]) => route),
@@ -202,7 +202,7 @@ test('two keys of one name are two actors, in audit, history and log (J-8)', asy
     const { id } = await client.executions.submit({ pipeline: 'p' });
     await client.executions.signal(id, 'hello');
     await client.executions.cancel(id);
-    const actor = `submit+work+operate+admin of default (${idOf(key)})`;
+    const actor = `submit+work+lease+operate+admin of default (${idOf(key)})`;
     const { submittedBy } = await client.executions.read(id);
     const [record] = (await client.records.audit({ limit: 1 })).items;
     assert.deepEqual([submittedBy, record?.actor], [actor, actor]);
@@ -210,7 +210,7 @@ test('two keys of one name are two actors, in audit, history and log (J-8)', asy
   const seen = lines.flatMap(({ actor, key }) => (key === undefined ? [] : [`${actor} ${key}`]));
   assert.deepEqual(
     [...new Set(seen)],
-    keys.map((key) => `submit+work+operate+admin of default ${idOf(key)}`),
+    keys.map((key) => `submit+work+lease+operate+admin of default ${idOf(key)}`),
   );
 });
 

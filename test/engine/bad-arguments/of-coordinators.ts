@@ -134,6 +134,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       schedules: optional(NUMBER),
       sessions: optional(NUMBER),
       keys: optional(NUMBER),
+      leases: optional(NUMBER),
       bytes: optional(NUMBER),
       views: optional(NUMBER),
     },
