@@ -218,17 +218,17 @@ test('V-1: a holder learns of a drain with its next heartbeat and keeps authorit
   assert.equal(session.signal.aborted, false, 'the session goes on');
 });
 
+async function revoke(world: ReturnType<typeof makeWorld>, lease: HeldLease): Promise<void> {
+  const request = parseRequestId('00000000-0000-4000-8000-000000000002');
+  const by = { request, actor: 'olga', reason: 'stuck' };
+  await world.faulty.store.leases.revoke({ key: KEY, fence: lease.fence, ...by });
+}
+
 test('V-3: a revoked lease is gone for its holder after the next heartbeat, the session goes on', async () => {
   const world = makeWorld();
   const session = await world.open('ann');
   const lease = await mustAcquire(session);
-  await world.faulty.store.leases.revoke({
-    key: KEY,
-    fence: lease.fence,
-    request: parseRequestId('00000000-0000-4000-8000-000000000002'),
-    actor: 'olga',
-    reason: 'stuck',
-  });
+  await revoke(world, lease);
   await session.heartbeat();
   assert.equal(lease.signal.reason.by, 'lost');
   assert.ok(session.remainingMs() > 0);
@@ -238,13 +238,7 @@ test('P2: a revoked lease stays lost when its session acquires the key again bef
   const world = makeWorld();
   const session = await world.open('ann');
   const lease = await mustAcquire(session);
-  await world.faulty.store.leases.revoke({
-    key: KEY,
-    fence: lease.fence,
-    request: parseRequestId('00000000-0000-4000-8000-000000000002'),
-    actor: 'olga',
-    reason: 'stuck',
-  });
+  await revoke(world, lease);
   const again = await mustAcquire(session);
   assert.ok(again.fence > lease.fence);
   assert.throws(() => lease.assertHeld(0), LeaseNotHeld);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { mustSubmit, PIPELINE, PROJECT, worker } from '../../contract/execution/worker.ts';
 import { LIST_CHECKS } from '../../src/store/sql/list.ts';
 import { dialects } from '../../src/store/sql/script.ts';
@@ -10,6 +10,19 @@ import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
 import { MANY_ERRANDS, showErrandPages } from './many-errands.ts';
+
+/** A store, with a connection of the test to its file. */
+async function freshStore(t: TestContext) {
+  const { file, remove } = await freshSqliteFile();
+  const store = await openSqliteStore({ file });
+  const database = new DatabaseSync(file);
+  t.after(async () => {
+    database.close();
+    await store.close();
+    await remove();
+  });
+  return { store, database };
+}
 
 test('X-22: on SQLite, a count by a tag and ten ranges of attributes examines 2,000 rows', async () => {
   const store = openMemoryStore();
@@ -43,14 +56,7 @@ test('X-22: SQLite walks over the attributes of a row once, however many it chec
 });
 
 test('X-96: on SQLite, errands are read by pages, so those of one project do not hide those of another', async (t) => {
-  const { file, remove } = await freshSqliteFile();
-  const store = await openSqliteStore({ file });
-  const database = new DatabaseSync(file);
-  t.after(async () => {
-    database.close();
-    await store.close();
-    await remove();
-  });
+  const { store, database } = await freshStore(t);
   database.exec(`
     create temp table parent as
     with recursive number (n) as (select 1 union all select n + 1 from number where n < ${MANY_ERRANDS})
@@ -63,14 +69,7 @@ test('X-96: on SQLite, errands are read by pages, so those of one project do not
 });
 
 test('RE-9: a worker that starts deletes ten announcements of sessions that no longer exist', async (t) => {
-  const { file, remove } = await freshSqliteFile();
-  const store = await openSqliteStore({ file });
-  const database = new DatabaseSync(file);
-  t.after(async () => {
-    database.close();
-    await store.close();
-    await remove();
-  });
+  const { store, database } = await freshStore(t);
   database.exec(`
     create temp table old as
     with recursive number (n) as (select 1 union all select n + 1 from number where n < 25)

@@ -9,7 +9,7 @@ export function judgedRules(): string {
   const found = texts.flatMap((text) => [...text.matchAll(RULE)].map(([, rule = '']) => rule));
   const rules = [...new Set(found)].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   return [
-    'The lease model judges every reply to a verb of leases. Histories, rows and other replies are judged',
+    'The lease model judges the replies to the writes of leases, not to their reads. The rest is judged',
     `by ${rules.length} promises and rules: ${rules.join(', ')}.`,
     'The contract judges the other rules of executions.',
   ].join('\n');

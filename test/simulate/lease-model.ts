@@ -1,5 +1,5 @@
-// Compares every reply of the store to a verb of leases with the reply of the lease model, which runs
-// the same verbs at the same store time. So the simulator checks every rule that the model knows.
+// Compares the reply of the store to each write of leases with the reply of the lease model, which
+// does the same at the same store time. Reads, such as `verify` and `inspect`, are not compared.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { StoreCall } from '../../contract/simulator/link.ts';

@@ -39,7 +39,7 @@ const AT_ONCE: Readonly<Record<string, string>> = {
   'sql/leases/sweep.ts:ended': 'a session that another call has ended does not end again',
 };
 
-/** What a seed needs to find the guard. */
+/** The state in which a missing guard shows. Few seeds reach it. */
 const NEEDS: Readonly<Record<string, string>> = {
   'sql/remove.ts:children': 'a parent that ended before its child, at the moment of the request',
   'sql/leases/sweep.ts:extended':

@@ -19,17 +19,14 @@ const CLIENTS = 3;
 const ROUNDS = 15;
 const KEY = parseLeaseKey('counter');
 
+const OPEN = { port: 0, auth: 'off', maintenance: false } as const;
+
 /** Each message has its fault with this probability. */
 const SHARE = 0.2;
 
 test('M-38, P1, P3: no update is lost and no term overlaps while messages are lost, doubled and late', async () => {
   const behind = openMemoryStore();
-  await using server = await openServer({
-    store: behind,
-    port: 0,
-    auth: 'off',
-    maintenance: false,
-  });
+  await using server = await openServer({ store: behind, ...OPEN });
   let holding = 0;
   const fences: number[] = [];
   const play = async (nth: number): Promise<void> => {
@@ -91,12 +88,7 @@ test('M-38, P1, P3: no update is lost and no term overlaps while messages are lo
 
 test('M-38: swallowed replies shorten authority, and never extend it', async () => {
   const behind = openMemoryStore();
-  await using server = await openServer({
-    store: behind,
-    port: 0,
-    auth: 'off',
-    maintenance: false,
-  });
+  await using server = await openServer({ store: behind, ...OPEN });
   const proxy = await startProxy(Number(new URL(server.url).port));
   const store = await openCoordinator({ url: through(server.url, proxy), stream: false });
   const session = await openSession({ store, owner: 'ann', ttlMs: 1_000 });

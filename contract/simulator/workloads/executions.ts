@@ -119,7 +119,7 @@ function planCommand(random: Random, submits: readonly PlannedOperation[]): Plan
   };
 }
 
-/** Another project. Its executions have nobody who would answer or signal them. */
+/** A second project. No workload answers or signals its executions. */
 const NEIGHBOUR = 'neighbour';
 const ALONE: readonly string[] = ['order', 'batch', 'family', 'saga', 'chain', 'doomed'];
 

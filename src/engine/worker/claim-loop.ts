@@ -185,26 +185,25 @@ export class ClaimLoop implements DriveEvents {
   }
 
   async #claim(free: number): Promise<number> {
-    const { announcer } = this.#parts;
-    const { session: of } = this.#parts.current;
-    const { id: session } = of;
-    this.#claimedFor = session;
+    const { announcer, current } = this.#parts;
+    const { session } = current;
+    this.#claimedFor = session.id;
     const shares = this.#lanes.next(Math.min(free, CLAIM_MAX));
     const dice = this.#config.random.next();
     const waitMs = this.#waitMs(shares);
     const request = {
-      ...{ session, pipelines: this.#names, shares, dice, ...announcer.claimFor },
+      ...{ session: session.id, pipelines: this.#names, shares, dice, ...announcer.claimFor },
       ...(waitMs > 0 && { waitMs }),
     };
     this.#isClaiming = true;
     const result = await this.#config.store.executions.claim(request);
     if (result.kind === 'refused') {
-      if (result.why === 'session-not-live') await of.heartbeat();
+      if (result.why === 'session-not-live') await session.heartbeat();
       throw new Error(describeExecutionRefusal(result));
     }
     if (this.#hasCrashed) return this.#settings.pollMs;
-    await announcer.prove(session, free - result.claims.length);
-    for (const claimed of result.claims) this.slots.drive(claimed, of);
+    await announcer.prove(session.id, free - result.claims.length);
+    for (const claimed of result.claims) this.slots.drive(claimed, session);
     this.#isClaiming = false;
     if (this.#isNoticed) this.readInboxes();
     if (shares.length > 0) {
