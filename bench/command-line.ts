@@ -8,6 +8,8 @@ export interface Command {
   readonly stores: readonly StoreKind[];
   readonly only: string;
   readonly part: Plan['part'];
+  readonly rounds: number | undefined;
+  readonly sizeMax: number;
   readonly spikes: string | undefined;
 }
 
@@ -16,7 +18,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-const WITH_VALUE = ['--store', '--case', '--part', '--spikes'] as const;
+const WITH_VALUE = ['--store', '--case', '--part', '--rounds', '--size-max', '--spikes'] as const;
 const FLAGS = ['--quick', '--json', ...WITH_VALUE] as const;
 
 /** The default of `--spikes`. */
@@ -44,6 +46,8 @@ export function parseCommandLine(
     stores: parseStores(flags.get('--store')),
     only: flags.get('--case') ?? '',
     part: parsePart(flags.get('--part') ?? '1/1'),
+    rounds: parseCount('--rounds', flags.get('--rounds')),
+    sizeMax: parseCount('--size-max', flags.get('--size-max')) ?? Number.POSITIVE_INFINITY,
     spikes: flags.get('--spikes') ?? process.env[SPIKES_VARIABLE],
   };
 }
@@ -62,8 +66,10 @@ export function usage(suites: readonly Suite[]): string {
     `  --store=<stores>   Measure these stores: ${STORE_KINDS.join(', ')} (default all)`,
     '  --case=<text>      Run only cases whose name contains the text',
     '  --part=<n>/<of>    Run the nth part of the attacks of tenants, such as 1/4',
-    `  --spikes=<folder>  Scripts that executions and coordinator compare with (default ${SPIKES_VARIABLE},`,
-    '                     then ../shared/spikes; without them, executions uses its own floors)',
+    '  --rounds=<n>       Rounds of each case of executions, and of each size of growth',
+    '  --size-max=<n>     Leave out the sizes of growth above this one',
+    `  --spikes=<folder>  Scripts that executions compares with (default ${SPIKES_VARIABLE}, then`,
+    '                     ../shared/spikes; without them, it uses its own floors)',
   ].join('\n');
 }
 
@@ -90,6 +96,13 @@ function parsePart(value: string): Plan['part'] {
   const [nth, of] = (/^(\d+)\/(\d+)$/.exec(value)?.slice(1) ?? []).map(Number);
   if (nth !== undefined && of !== undefined && 0 < nth && nth <= of) return { nth, of };
   throw new UsageError(`--part=${value} is not valid. Write it as 1/3, 2/3 or 3/3.`);
+}
+
+function parseCount(flag: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const count = Number(value);
+  if (Number.isSafeInteger(count) && count > 0) return count;
+  throw new UsageError(`${flag}=${value} is not a number above 0. Nothing was measured.`);
 }
 
 function unknown(what: string, written: string, known: readonly string[]): UsageError {

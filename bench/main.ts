@@ -1,8 +1,7 @@
 // Measures one suite. `npm run bench` lists suites and options.
 
-import { availableParallelism, cpus } from 'node:os';
 import { type Command, parseCommandLine, UsageError, usage } from './command-line.ts';
-import { jsonLine, type Result, sharedSettings, table } from './report.ts';
+import { conditionsOf, jsonLine, type Result, sharedSettings, table } from './report.ts';
 import { BenchFailed } from './suite.ts';
 import { SUITES } from './suites.ts';
 
@@ -14,7 +13,7 @@ async function main(args: readonly string[]): Promise<void> {
   }
   const results = command.suite.run({ ...command, progress });
   if (command.json) {
-    for await (const result of results) console.log(jsonLine(result));
+    for await (const result of results) console.log(jsonLine(result, conditionsOf(command)));
   } else {
     await printTables(command, results);
   }
@@ -46,10 +45,10 @@ async function printTables(command: Command, results: AsyncIterable<Result>): Pr
   }
   printTable(ofTable);
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
-  const machine = `${availableParallelism()} × ${cpus()[0]?.model ?? process.arch}`;
+  const { cores, cpu, node } = conditionsOf(command);
   const form = command.quick ? 'quick rounds, not for decisions' : 'full rounds';
   console.log(command.suite.legend.join('\n'));
-  console.log(`Node ${process.versions.node} on ${machine}; ${form}; ${seconds} s.`);
+  console.log(`Node ${node} on ${cores} × ${cpu}; ${form}; ${seconds} s.`);
   if (failed !== undefined) throw failed;
 }
 

@@ -1,5 +1,7 @@
 // The output of a bench: a table for people, or one JSON object per line for programs.
 
+import { availableParallelism, cpus, loadavg } from 'node:os';
+
 export type Settings = Readonly<Record<string, string | number | boolean>>;
 
 export interface Result {
@@ -19,8 +21,28 @@ export interface Result {
   readonly settings: Settings;
 }
 
+/** Where and how a figure was measured. */
+export interface Conditions {
+  readonly cores: number;
+  readonly cpu: string;
+  readonly node: string;
+  /** Processes that wanted a core, on average of the last minute. The bench itself is some of them. */
+  readonly load: number;
+  readonly quick: boolean;
+  /** The day, such as 2026-03-27. */
+  readonly on: string;
+}
+
+export function conditionsOf({ quick }: { readonly quick: boolean }): Conditions {
+  const [load = Number.NaN] = loadavg();
+  const cpu = cpus()[0]?.model ?? process.arch;
+  const { node } = process.versions;
+  const on = new Date().toISOString().slice(0, 10);
+  return { cores: availableParallelism(), cpu, node, load: rounded(load), quick, on };
+}
+
 /** Every line has every field. Fields without a meaning are null. */
-export function jsonLine(result: Result): string {
+export function jsonLine(result: Result, conditions: Conditions): string {
   const { suite, store, metric, value, unit, p50Ms, p99Ms, settings } = result;
   return JSON.stringify({
     suite,
@@ -32,6 +54,7 @@ export function jsonLine(result: Result): string {
     p50Ms: p50Ms === undefined ? null : rounded(p50Ms),
     p99Ms: p99Ms === undefined ? null : rounded(p99Ms),
     settings,
+    conditions,
   });
 }
 
@@ -89,6 +112,6 @@ function shown(value: number | undefined): string {
 }
 
 /** Four significant digits. The rest is noise. */
-function rounded(value: number): number {
+export function rounded(value: number): number {
   return Number(value.toPrecision(4));
 }

@@ -11,7 +11,11 @@ export interface Plan {
   readonly only: string;
   /** The nth part of the cases, such as 1 of 4. The tenants suite uses it. */
   readonly part: { readonly nth: number; readonly of: number };
-  /** The folder of the spikes, if the user named one. The executions and coordinator suites use it. */
+  /** The number of rounds, if the user named one. The executions and growth suites use it. */
+  readonly rounds: number | undefined;
+  /** The largest size of a growth curve. */
+  readonly sizeMax: number;
+  /** The folder of the spikes, if the user named one. The executions suite uses it. */
   readonly spikes: string | undefined;
   /** Shows the current case in the terminal. */
   readonly progress: (what: string) => void;

@@ -1,7 +1,9 @@
+import { channelsSuite } from './channels/suite.ts';
 import { consoleSuite } from './console/suite.ts';
 import { coordinatorSuite } from './coordinator/suite.ts';
 import { costSuite } from './cost/suite.ts';
 import { executionsSuite } from './executions/suite.ts';
+import { growthSuite } from './growth/suite.ts';
 import { leaseSuite } from './lease/suite.ts';
 import { leaseServiceSuite } from './lease-service/suite.ts';
 import { redriveSuite } from './redrive/suite.ts';
@@ -16,9 +18,11 @@ export const SUITES: readonly Suite[] = [
   executionsSuite,
   redriveSuite,
   coordinatorSuite,
+  channelsSuite,
   consoleSuite,
   transportsSuite,
   costSuite,
   regressSuite,
   tenantsSuite,
+  growthSuite,
 ];

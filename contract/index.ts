@@ -1,18 +1,6 @@
 // holdfast/testing: a clock that tests move, a store that fails on request, and the contracts that
 // every store keeps.
 
-export { type FaultyStore, faultyStore, type StoreFault } from '../src/testing/faulty-store.ts';
-export {
-  type FaultyTransport,
-  faultyTransport,
-  type TransportFault,
-} from '../src/testing/faulty-transport.ts';
-export { ManualClock } from '../src/testing/manual-clock.ts';
-export {
-  openTestHoldfast,
-  type TestHoldfast,
-  type TestHoldfastOptions,
-} from '../src/testing/test-holdfast.ts';
 export { type AccessCase, runAccessCase } from './access/contract-case.ts';
 export { accessContract } from './access/index.ts';
 export {
@@ -42,6 +30,23 @@ export {
   simulate,
 } from './simulator/simulate.ts';
 export type { Violation } from './simulator/world.ts';
+export { type FaultyStore, faultyStore, type StoreFault } from './testing/faulty-store.ts';
+export {
+  type FaultyTransport,
+  faultyTransport,
+  type TransportFault,
+} from './testing/faulty-transport.ts';
+export { ManualClock } from './testing/manual-clock.ts';
+export {
+  type ReplayedHistory,
+  type ReplayHistoryOptions,
+  replayHistory,
+} from './testing/replay-history.ts';
+export {
+  openTestHoldfast,
+  type TestHoldfast,
+  type TestHoldfastOptions,
+} from './testing/test-holdfast.ts';
 export {
   type CallerKind,
   type Forgery,

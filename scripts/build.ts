@@ -2,7 +2,6 @@
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { transformSync } from 'esbuild';
 import { provideConsole } from './console/provide.ts';
@@ -11,6 +10,11 @@ import { provideSite } from './site/provide.ts';
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
 
+/** Suites and the demo: no user steps through their code, so it is minified. */
+const OF_SUITES = /^(contract|cli\/demo)\//;
+/** Users step through the engine, rarely through these. Names stay, for stack traces. */
+const OF_COORDINATORS = /^(cli|features|observe|protocol|server|store)\//;
+
 // The package must not contain the output of renamed or deleted sources.
 rmSync(DIST, { recursive: true, force: true });
 
@@ -18,16 +22,20 @@ compile();
 // The compiler wrote src/ and contract/ side by side. The entry points are in dist/ itself.
 cpSync(join(DIST, 'src'), DIST, { recursive: true });
 rmSync(join(DIST, 'src'), { recursive: true });
-for (const name of globSync('**/*.{js,d.ts}', { cwd: join(DIST, 'contract') })) {
-  const file = join(DIST, 'contract', name);
-  writeFileSync(file, withoutSrc(readFileSync(file, 'utf8')));
+for (const name of globSync('**/*.{js,d.ts}', { cwd: DIST })) {
+  const file = join(DIST, name);
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, name.startsWith('contract/') ? withoutSrc(text) : nearContract(text, name));
 }
 // Comments stay in the declarations, for editors, and leave the code, to keep the package small.
 for (const name of globSync('**/*.js', { cwd: DIST })) {
   const file = join(DIST, name);
+  const path = name.replaceAll('\\', '/');
   const { code } = transformSync(readFileSync(file, 'utf8'), {
     charset: 'utf8',
     legalComments: 'none',
+    minify: OF_SUITES.test(path),
+    ...(OF_COORDINATORS.test(path) && { minifyWhitespace: true, lineLimit: 100 }),
   });
   writeFileSync(file, code);
 }
@@ -39,10 +47,11 @@ for (const name of globSync('**/*.d.ts', { cwd: DIST })) {
 for (const asset of globSync('**/*.{sql,proto}', { cwd: join(ROOT, 'src') })) {
   cpSync(join(ROOT, 'src', asset), join(DIST, asset));
 }
-// Node does not strip types below node_modules, so the package has the examples as JavaScript.
+// Node does not strip types below node_modules, so the package has the examples as JavaScript, too.
 for (const example of globSync('**/*.ts', { cwd: join(ROOT, 'examples') })) {
-  const source = readFileSync(join(ROOT, 'examples', example), 'utf8');
-  const text = stripTypeScriptTypes(source).replaceAll(/\.ts'/g, ".js'");
+  const source = readFileSync(join(ROOT, 'examples', example), 'utf8').replaceAll(/\.ts'/g, ".js'");
+  const options = { loader: 'ts', charset: 'utf8', minifyWhitespace: true } as const;
+  const { code: text } = transformSync(source, options);
   const target = join(DIST, 'examples', example.replace(/\.ts$/, '.js'));
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(target, text);
@@ -63,6 +72,12 @@ function compile(): void {
 /** Turns imports of src/ into imports of its compiled files. */
 function withoutSrc(text: string): string {
   return text.replaceAll(/(['"])((?:\.\.\/)+)src\//g, '$1$2');
+}
+
+/** Turns imports of contract/ into imports of the folder that is now beside those of src/. */
+function nearContract(text: string, file: string): string {
+  const up = '../'.repeat(file.split('/').length - 1);
+  return text.replaceAll(`'../${up}contract/`, `'${up || './'}contract/`);
 }
 
 /** The declarations of the package's entry points, and those that they import. */

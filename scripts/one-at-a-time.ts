@@ -1,8 +1,10 @@
-import { link, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const POLL_MS = 100;
-const WORK_MS_MAX = 600_000;
+/** A holder renews its lock far more often, unless it has died. */
+const LOCK_MS = 600_000;
+const RENEWED_MS = 30_000;
 
 /** Calls of one process can overlap, so each has its own file. */
 let calls = 0;
@@ -24,9 +26,14 @@ export async function oneAtATime<Result>(
       if (!(await isHeld(lock))) await rm(lock, { force: true });
       else await pause(POLL_MS);
     }
+    const renewing = setInterval(() => {
+      const now = new Date();
+      utimes(lock, now, now).catch(() => undefined);
+    }, RENEWED_MS).unref();
     try {
       return await work();
     } finally {
+      clearInterval(renewing);
       await rm(lock, { force: true });
     }
   } finally {
@@ -50,7 +57,7 @@ async function isHeld(lock: string): Promise<boolean> {
     const pid = Number(await readFile(lock, 'utf8'));
     const { mtimeMs } = await stat(lock);
     // After this long, the system may have given the process id to another process.
-    return Date.now() - mtimeMs < WORK_MS_MAX && process.kill(pid, 0);
+    return Date.now() - mtimeMs < LOCK_MS && process.kill(pid, 0);
   } catch (error) {
     // The holder has just removed the lock. The next attempt takes it.
     return (error as NodeJS.ErrnoException).code === 'ENOENT';

@@ -9,6 +9,7 @@ import {
   globSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -22,12 +23,12 @@ const ROOT = join(import.meta.dirname, '..');
 const BUILDS = join(ROOT, 'test/upgrade/builds');
 
 /** Folders that coordinators and workers do not load. */
-const LEFT_OUT = /^(testing|recipes|guards|store\/(redis|etcd)|cli\/demo)\//;
+const LEFT_OUT = /^(recipes|guards|store\/(redis|etcd)|cli\/demo)\//;
 
 /** Keep the build small, and the same every time. */
 const COMPILER_FLAGS: readonly string[] = [
   ...['--removeComments', 'true', '--declaration', 'false', '--declarationMap', 'false'],
-  ...['--sourceMap', 'false', '--rootDir', 'src'],
+  ...['--sourceMap', 'false', '--rootDir', '.'],
 ];
 
 function git(...args: readonly string[]): Buffer {
@@ -43,6 +44,7 @@ try {
     'archive',
     commit,
     'src',
+    'contract',
     'package.json',
     'tsconfig.json',
     'tsconfig.build.json',
@@ -52,6 +54,9 @@ try {
   const compiler = join(ROOT, 'node_modules/.bin/tsc');
   const flags = ['-p', 'tsconfig.build.json', ...COMPILER_FLAGS];
   execFileSync(compiler, flags, { cwd: folder, stdio: 'inherit' });
+  // The build has the compiled src/ as its dist/.
+  renameSync(join(folder, 'dist'), join(folder, 'compiled'));
+  renameSync(join(folder, 'compiled/src'), join(folder, 'dist'));
   for (const asset of globSync('**/*.sql', { cwd: join(folder, 'src') })) {
     cpSync(join(folder, 'src', asset), join(folder, 'dist', asset));
   }

@@ -12,6 +12,7 @@ import {
   proseOfMarkdown,
   sentencesOf,
   testNamesIn,
+  textsOnPage,
 } from '../test/tidy/prose.ts';
 import { viewOf } from '../test/tidy/source-view.ts';
 
@@ -41,6 +42,8 @@ const ANCHORS: readonly (readonly [name: string, figures: readonly number[]])[] 
 
 const GOALS = [Number.NaN, 16, 9, 28, 1, 0.3, Number.NaN, Number.NaN];
 
+const CONSOLE = 'console/src/**/*.{ts,tsx}';
+
 const TEXTS: readonly (readonly [name: string, ...patterns: string[]])[] = [
   ['README', 'README.md'],
   ['ARCHITECTURE', 'ARCHITECTURE.md'],
@@ -54,7 +57,7 @@ const TEXTS: readonly (readonly [name: string, ...patterns: string[]])[] = [
   ['error reference', 'docs/reference/errors.md'],
   ['comments in src', 'src/**/*.ts'],
   ['comments in contract', 'contract/**/*.ts'],
-  ['comments in console', 'console/src/**/*.{ts,tsx}'],
+  ['comments in console', CONSOLE],
   ['comments in bench', 'bench/**/*.ts'],
   ['comments in examples', 'examples/**/*.ts'],
   ['comments in scripts', 'scripts/**/*.ts'],
@@ -91,9 +94,14 @@ function textRows(): readonly Row[] {
       name: 'comments in tests',
       figures: measureProse(projectFiles(...TESTS).flatMap(sentencesIn)),
     },
+    { name: 'texts in console', figures: measureProse(projectFiles(CONSOLE).flatMap(pageTexts)) },
     { name: 'names of contract cases', figures: nameFigures('contract/**/*.ts') },
     { name: 'names of tests', figures: nameFigures(...TESTS) },
   ];
+}
+
+function pageTexts({ text }: ProjectFile): readonly string[] {
+  return sentencesOf(textsOnPage(viewOf(text, 'string'), viewOf(text, 'code')));
 }
 
 /** Without passives: "is refused" is a plain outcome. */
@@ -139,7 +147,8 @@ function filesIn(wanted: readonly string[]): readonly ProjectFile[] {
 function printFlaws(wanted: readonly string[]): void {
   for (const file of filesIn(wanted.length > 0 ? wanted : ['--all'])) {
     const names = testNamesIn(file.text);
-    for (const sentence of [...sentencesIn(file), ...names]) {
+    const texts = file.path.startsWith('console/') ? pageTexts(file) : [];
+    for (const sentence of [...sentencesIn(file), ...names, ...texts]) {
       const flaws = proseFlaws(sentence).filter(
         (flaw) => flaw !== 'passive' || !names.includes(sentence),
       );

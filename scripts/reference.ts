@@ -1,4 +1,4 @@
-// Writes the generated pages of docs/reference. With --check, it fails if one is out of date.
+// Writes the generated pages of docs/reference, and those of docs/compare about scenarios. With --check, it fails if one is out of date.
 //
 //   npm run reference [-- --check]
 

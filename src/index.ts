@@ -20,17 +20,22 @@ export type {
   Child,
   ChildOutcome,
   Children,
+  CircuitOptions,
+  CleanupContext,
   Compensate,
   CompensateOptions,
   Context,
+  ExecutionLease,
   MapOptions,
   RetryOptions,
   RetryRule,
   SagaOptions,
+  ScopeOptions,
   SpawnOptions,
   StepContext,
   StepOptions,
   UndoContext,
+  Update,
 } from './engine/context.ts';
 export {
   ChildFailed,
@@ -45,6 +50,7 @@ export {
   TemplateRefused,
 } from './engine/failures.ts';
 export type {
+  CancelOptions,
   ExecutionFilter,
   Handle,
   ListOptions,
@@ -64,6 +70,7 @@ export {
   type RemoteStepOptions,
   remoteStep,
 } from './engine/pipeline.ts';
+export type { SavedHistory } from './engine/saved-history.ts';
 export type { SubmitOptions } from './engine/submission.ts';
 export { aesCodec, type CodecKey } from './engine/values/aes-codec.ts';
 export {
@@ -75,7 +82,9 @@ export {
 export type { Schema } from './engine/values/schema.ts';
 export type { Worker, WorkerOptions, WorkerRelease } from './engine/worker/worker-options.ts';
 export {
+  type AttributeChanges,
   type Attributes,
+  type Erasure,
   type ExecutionRecord,
   type Hold,
   isTerminal,
@@ -101,6 +110,7 @@ export {
   type AwaitRefusal,
   type CommandRefusal,
   describeExecutionRefusal,
+  type EraseRefusal,
   type ExecutionRefusal,
   type LinkRefusal,
   type RedriveRefusal,
@@ -146,6 +156,7 @@ export {
   type QuestionOptions,
   question,
 } from './features/awaits/question-api.ts';
+export type { EraseOptions, EraseResult } from './features/erasure/api.ts';
 export {
   type Finding,
   INVARIANTS,
@@ -162,6 +173,7 @@ export type {
   RolloutOptions,
   WorkerInfo,
 } from './features/releases/api.ts';
+export type { Artifact } from './features/releases/artifacts-model.ts';
 export { type ContractChange, diffContracts } from './features/releases/contract-decide.ts';
 export { type Contract, contractVersion } from './features/releases/contract-model.ts';
 export type {
@@ -213,8 +225,17 @@ export type {
 } from './features/retention/api.ts';
 export type { ArchivedDocument, Damage, Verified } from './features/retention/archive-api.ts';
 export type { ArchivedExecution, KeepMs, KeepName } from './features/retention/model.ts';
-export type { ScheduleInfo, Schedules } from './features/schedules/api.ts';
-export type { CatchUp, Overlap, PutScheduleOptions, When } from './features/schedules/plan-api.ts';
+export type {
+  BackfillOptions,
+  ScheduleBackfilled,
+  ScheduleInfo,
+  ScheduleRefused,
+  Schedules,
+  ScheduleTriggered,
+  TriggerOptions,
+} from './features/schedules/api.ts';
+export type { Overlap } from './features/schedules/model.ts';
+export type { CatchUp, PutScheduleOptions, When } from './features/schedules/plan-api.ts';
 export type { ScheduleResult } from './features/schedules/port.ts';
 export type {
   PutTemplateOptions,
@@ -224,6 +245,8 @@ export type {
   Templates,
 } from './features/templates/api.ts';
 export type { Template, TemplateVersion } from './features/templates/model.ts';
+export type { UpdateMessage, UpdateResult, WaitOptions } from './features/updates/api.ts';
+export type { QueryMessage } from './features/updates/query-api.ts';
 export type { AcquireOptions, AcquireOutcome } from './lease/acquire-lease.ts';
 export type { Alarm, EventKind, EventSeq, LeaseEvent } from './lease/event.ts';
 export { type DeclaredExit, EXIT_ADVICE, type Exit } from './lease/exit.ts';
@@ -264,12 +287,8 @@ export type { SessionOptions } from './lease/session-options.ts';
 export type { StoreOutage } from './lease/store-call.ts';
 export { type Sweeper, type SweeperOptions, startSweeper } from './lease/sweeper.ts';
 export { type Watched, type WatchOptions, watchLeases } from './lease/watch.ts';
-export type {
-  AttachmentSummary,
-  AttributeFilter,
-  CommandResult,
-  CoordinatorStore,
-} from './store/contract/execution-store.ts';
+export type { AttachmentSummary, AttributeFilter } from './store/contract/execution-reads.ts';
+export type { CommandResult, CoordinatorStore } from './store/contract/execution-store.ts';
 export { formatInstant, type Instant } from './support/clock.ts';
 export {
   Fault,

@@ -19,6 +19,11 @@ const SETTINGS = { fsync: 'off', shared_buffers: '512MB', max_wal_size: '8GB' } 
 
 type Filter = NonNullable<Parameters<HoldfastClient['executions']['list']>[0]>;
 
+const ENDED_IN_HOUR = {
+  endedFrom: new Date(Date.now() - 40 * 86_400_000).toISOString(),
+  endedTo: new Date(Date.now() - 40 * 86_400_000 + 3_600_000).toISOString(),
+};
+
 const FILTERS: Readonly<Record<string, Filter>> = {
   'no filter': {},
   'oldest first': { sort: 'oldest' },
@@ -47,6 +52,9 @@ const FILTERS: Readonly<Record<string, Filter>> = {
     ...{ where: ['region=r3', 'total>=1000', 'total<=50000'], tag: 'eu', status: ['failed'] },
   },
   'wide range, last ended first': { where: ['total>=50000'], sort: 'ended' },
+  'ended in one hour': ENDED_IN_HOUR,
+  'ended in one hour, newest first': { ...ENDED_IN_HOUR, sort: 'newest' },
+  'ended before a day, failed': { endedTo: ENDED_IN_HOUR.endedTo, status: ['failed'] },
   'top level': { topLevel: true },
   'top level, failed, frequent attribute': {
     ...{ topLevel: true, status: ['failed'], where: ['region=r3'] },

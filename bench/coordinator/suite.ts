@@ -18,22 +18,23 @@ import type { Result, Settings } from '../report.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 import type { Plan, Suite } from '../suite.ts';
 import { Caller } from './caller.ts';
+import { postgresCpu } from './postgres-cpu.ts';
 import { type Running, start } from './processes.ts';
-import { type StreamSpike, streamSpike } from './stream-spike.ts';
+import { openStreamFloor, type StreamFloor } from './stream-floor-client.ts';
 
 const STORES = ['sqlite', 'postgres'] as const;
 const IN_FLIGHT = [1, 64] as const;
 
 export const coordinatorSuite: Suite = {
   name: 'coordinator',
-  summary: 'Submits, results and pickup through a coordinator, beside bare HTTP and a spike',
+  summary: 'Submits, results and pickup through a coordinator, beside bare HTTP and a floor',
   legend: [
     'submit: from the request to its response, which follows a durable commit.',
     'end to end: HoldfastClient submits, openWorker does three durable steps, the client gets the result.',
     'pickup: from the response of a submit to the first line of its code, one execution at a time.',
     'over REST: the same, by a bare HTTP client that does not validate.',
-    'spike: the same shape without keys, validation, retries, limits and replay (PostgreSQL).',
-    'of spike: our rate divided by that of the spike. p50 of spike: our latency divided by its latency.',
+    'floor: the same shape without keys, validation, retries, limits and replay (PostgreSQL).',
+    'of floor: our rate divided by that of the floor. p50 of floor: our latency divided by its latency.',
     'CPU: milliseconds of one process for one execution at 64 in flight.',
     'of bare: our rate divided by that of a server that parses the body and sends a fixed response.',
     'idle: transactions per second of a coordinator and a worker without work.',
@@ -68,16 +69,17 @@ async function measure(
   const client = new HoldfastClient({ url, key, stream: true });
   const floor = new Caller(bare.firstLine);
   const report = reporter(location.kind, settings);
-  const spike = location.kind === 'postgres' ? streamSpike(location.url, plan) : undefined;
+  const least = location.kind === 'postgres' ? await openStreamFloor(location.url) : undefined;
   try {
     const results: Result[] = [];
     for (const inFlight of IN_FLIGHT) {
       plan.progress(`${location.kind}: ${inFlight} in flight`);
-      const subjects = { ours, client, floor, spike, report };
+      const subjects = { ours, client, floor, least, report };
       results.push(...(await throughput(plan, subjects, inFlight)));
     }
     plan.progress(`${location.kind}: CPU`);
-    results.push(...(await cpu(plan, { client, node, worker, report })));
+    const database = location.kind === 'postgres' ? await postgresCpu(location.url) : undefined;
+    results.push(...(await cpu(plan, { client, node, worker, database, report })));
     plan.progress(`${location.kind}: pickup`);
     results.push(...report('pickup', { round: await pickup(ours, plan.quick ? 100 : 1_000) }));
     if (location.kind === 'postgres') {
@@ -90,6 +92,7 @@ async function measure(
   } finally {
     ours.close();
     floor.close();
+    await least?.close();
     await worker.stop();
     await node.stop();
     await bare.stop();
@@ -100,13 +103,13 @@ interface Subjects {
   readonly ours: Caller;
   readonly client: HoldfastClient;
   readonly floor: Caller;
-  readonly spike: StreamSpike | undefined;
+  readonly least: StreamFloor | undefined;
   readonly report: Reporter;
 }
 
 async function throughput(
   plan: Plan,
-  { ours, client, floor, spike, report }: Subjects,
+  { ours, client, floor, least, report }: Subjects,
   inFlight: number,
 ): Promise<readonly Result[]> {
   const submits: Promise<unknown>[] = [];
@@ -133,9 +136,12 @@ async function throughput(
   const beside: Round[] = [];
   const wholeLoad = { inFlight, operation: () => runWhole(client) };
   await drive(wholeLoad, pace.warmUpMs);
+  if (least !== undefined) await drive({ inFlight, operation: least.run }, pace.warmUpMs);
   for (let round = 0; round < pace.rounds; round += 1) {
     whole.push(await drive(wholeLoad, pace.roundMs));
-    if (spike !== undefined) beside.push(await spike(inFlight));
+    if (least !== undefined) {
+      beside.push(await drive({ inFlight, operation: least.run }, pace.roundMs));
+    }
   }
   const name = `${inFlight} in flight`;
   return [
@@ -145,20 +151,19 @@ async function throughput(
       ofBare: medianRatio(submit, bare),
     }),
     ...report(`end to end over REST · ${name}`, { round: medianRound(rest) }),
-    ...(spike === undefined ? [] : report(`spike · ${name}`, { round: medianRound(beside) })),
+    ...(least === undefined ? [] : report(`floor · ${name}`, { round: medianRound(beside) })),
     ...report(`end to end · ${name}`, {
       round: medianRound(whole),
-      ...(spike && {
-        ofSpike: medianRatio(whole, beside),
+      ...(least && {
+        ofFloor: medianRatio(whole, beside),
         slowdown: medianSlowdown(whole, beside),
       }),
     }),
   ];
 }
 
-async function runWhole(client: HoldfastClient): Promise<void> {
-  const { id } = await client.executions.submit({ pipeline: 'timed' });
-  const { status } = await client.executions.result(id);
+export async function runWhole(client: HoldfastClient): Promise<void> {
+  const { status } = await client.executions.run({ pipeline: 'timed' });
   if (status !== 'completed') throw new Error(`An execution ended as ${status}.`);
 }
 
@@ -166,16 +171,22 @@ interface Measurable {
   readonly client: HoldfastClient;
   readonly node: Running;
   readonly worker: Running;
+  /** The milliseconds of PostgreSQL so far, if it is the store. */
+  readonly database: (() => number) | undefined;
   readonly report: Reporter;
 }
 
 async function cpu(
   plan: Plan,
-  { client, node, worker, report }: Measurable,
+  { client, node, worker, database, report }: Measurable,
 ): Promise<readonly Result[]> {
-  const used = async (): Promise<readonly NodeJS.CpuUsage[]> => [
-    process.cpuUsage(),
-    ...((await Promise.all([node.request('cpu'), worker.request('cpu')])) as NodeJS.CpuUsage[]),
+  const msOf = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1_000;
+  const used = async (): Promise<readonly number[]> => [
+    ...[
+      process.cpuUsage(),
+      ...((await Promise.all([node.request('cpu'), worker.request('cpu')])) as NodeJS.CpuUsage[]),
+    ].map(msOf),
+    ...(database === undefined ? [] : [database()]),
   ];
   let count = 0;
   const before = await used();
@@ -185,11 +196,10 @@ async function cpu(
   };
   await drive({ inFlight: 64, operation }, plan.quick ? 1_000 : 5_000);
   const after = await used();
-  return ['client', 'coordinator', 'worker'].map((name, nth) => {
-    const totalOf = ({ user, system }: NodeJS.CpuUsage = { user: 0, system: 0 }): number =>
-      user + system;
-    const ms = (totalOf(after[nth]) - totalOf(before[nth])) / 1_000 / count;
-    return { ...report.value(`CPU · ${name}`, 'CPU', ms), unit: 'ms' };
+  return before.map((ms, nth) => {
+    const name = ['client', 'coordinator', 'worker', 'PostgreSQL'][nth];
+    const each = ((after[nth] ?? 0) - ms) / count;
+    return { ...report.value(`CPU · ${name}`, 'CPU', each), unit: 'ms' };
   });
 }
 
@@ -233,7 +243,7 @@ async function idle(url: string, quietMs: number): Promise<number> {
 interface Measured {
   readonly round: Round;
   readonly ofBare?: number;
-  readonly ofSpike?: number;
+  readonly ofFloor?: number;
   readonly slowdown?: number;
 }
 
@@ -261,4 +271,4 @@ function reporter(store: string, settings: Settings): Reporter {
   return Object.assign(report, { value });
 }
 
-const RATIOS = { ofBare: 'of bare', ofSpike: 'of spike', slowdown: 'p50 of spike' } as const;
+const RATIOS = { ofBare: 'of bare', ofFloor: 'of floor', slowdown: 'p50 of floor' } as const;

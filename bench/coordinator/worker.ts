@@ -1,21 +1,48 @@
-// A worker over HTTP or SQS. The output of an execution is the time at which its code began.
+// A worker over HTTP or SQS. `timed` returns the time at which its code began, and `waits` the time at
+// which it woke.
 
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
 import { sqsTransport } from '../../src/worker/sqs-transport.ts';
 import { type QueueAddresses, queueClient, signingOf } from '../tenants/queues.ts';
 
-const { url, key, queues } = JSON.parse(process.argv[2] ?? '{}') as {
+const {
+  url,
+  key,
+  queues,
+  connections = 1,
+} = JSON.parse(process.argv[2] ?? '{}') as {
   url: string;
   key: string;
+  /** How many workers this process opens. */
+  connections?: number;
   queues?: QueueAddresses;
 };
+const now = (): number => performance.timeOrigin + performance.now();
 const timed = pipeline({
   name: 'timed',
   async run(ctx) {
-    const beganAt = performance.timeOrigin + performance.now();
+    const beganAt = now();
     for (const name of ['one', 'two', 'three']) await ctx.step(name, () => name);
     return beganAt;
+  },
+});
+const waits = pipeline({
+  name: 'waits',
+  async run(ctx) {
+    await ctx.receive('go');
+    return now();
+  },
+});
+const one = pipeline({
+  name: 'one',
+  run: (ctx, nth: number) => ctx.step('s1', () => nth),
+});
+const parent = pipeline({
+  name: 'parent',
+  async run(ctx, children: number) {
+    const inputs = Array.from({ length: children }, (_, nth) => nth);
+    return (await (await ctx.fanOut(one, inputs)).results()).length;
   },
 });
 const reached =
@@ -29,7 +56,9 @@ const reached =
           signing: signingOf('healthy'),
         }),
       };
-await openWorker({ ...reached, pipelines: [timed], concurrency: 1_000 });
+for (let nth = 0; nth < connections; nth += 1) {
+  await openWorker({ ...reached, pipelines: [timed, waits, one, parent], concurrency: 1_000 });
+}
 console.log('ready');
 process.on('message', () => process.send?.(process.cpuUsage()));
 process.on('disconnect', () => process.exit(0));

@@ -5,6 +5,8 @@ import { spawn } from 'node:child_process';
 export interface ChildOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Gets each part of the standard output as it comes. */
+  readonly onOutput?: (text: string) => void;
   /** Kill the process after this time. */
   readonly limitMs: number;
 }
@@ -29,6 +31,7 @@ export async function runChild(
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
+    options.onOutput?.(text);
   });
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   child.once('error', reject);

@@ -13,6 +13,8 @@ export interface StoreFactory {
   readonly settings: Settings;
   /** Creates a store, passes its location to `use`, and deletes it afterwards. */
   with<Result>(use: (location: StoreLocation) => Promise<Result>): Promise<Result>;
+  /** Stops the server as a crash does, and starts it again. Absent without a server. */
+  restart?(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -63,6 +65,8 @@ function sqliteFactory(folder: string): StoreFactory {
 async function postgresFactory(): Promise<StoreFactory> {
   const server = await startPostgres();
   const pool = new pg.Pool({ connectionString: server.url, max: 1 });
+  // A restart breaks its idle connection, and the next query opens another.
+  pool.on('error', () => undefined);
   const close = async (): Promise<void> => {
     await pool.end();
     await server.stop();
@@ -84,6 +88,7 @@ async function postgresFactory(): Promise<StoreFactory> {
           await pool.query(`drop database ${name} with (force)`);
         }
       },
+      restart: () => server.restart('immediate'),
       close,
     };
   } catch (error) {

@@ -17,7 +17,8 @@ function throughputCase(title: string, steps: number): BenchCase {
     stores: ON_ALL,
     async *measure(bench) {
       const { plan, factory, reference } = bench;
-      const [executions, warmUp, rounds] = plan.quick ? [5_000, 3_000, 3] : [30_000, 10_000, 5];
+      const [executions, warmUp, byDefault] = plan.quick ? [5_000, 3_000, 3] : [30_000, 10_000, 5];
+      const { rounds = byDefault } = plan;
       const load = { executions, inFlight: IN_FLIGHT, steps };
       const found = await inTurns(
         rounds,

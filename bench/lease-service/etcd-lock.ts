@@ -20,11 +20,12 @@ const TTL_S = 600;
 export interface EtcdLocks {
   /** Takes the lock of this name, and gives it back. */
   lockOnce(name: string): Promise<void>;
-  renew(): Promise<void>;
+  /** Keeps the nth lease alive. */
+  renew(nth: number): Promise<void>;
   close(): void;
 }
 
-export async function openEtcdLocks(endpoint: string): Promise<EtcdLocks> {
+export async function openEtcdLocks(endpoint: string, leases: number): Promise<EtcdLocks> {
   const client = new Client(new URL(endpoint).host, credentials.createInsecure());
   const call = <Request extends object, Response>(
     { path, encode: write, decode: read }: GrpcMethod<Request, Response>,
@@ -36,7 +37,8 @@ export async function openEtcdLocks(endpoint: string): Promise<EtcdLocks> {
         else reject(error ?? new Error('etcd sent no response'));
       });
     });
-  const { id } = await call(LEASE_GRANT, { ttl: TTL_S });
+  const granted = Array.from({ length: leases }, () => call(LEASE_GRANT, { ttl: TTL_S }));
+  const ids = (await Promise.all(granted)).map(({ id }) => id);
   const waiting: (() => void)[] = [];
   const { path, encode: write, decode: read } = LEASE_KEEP_ALIVE;
   const stream = client.makeBidiStreamRequest(path, write, read);
@@ -44,12 +46,13 @@ export async function openEtcdLocks(endpoint: string): Promise<EtcdLocks> {
   stream.on('error', () => undefined);
   return {
     async lockOnce(name) {
-      const { key } = await call(LOCK, { name: Buffer.from(name), lease: id });
+      const { key } = await call(LOCK, { name: Buffer.from(name), lease: ids[0] });
       await call(UNLOCK, { key });
     },
-    renew: () =>
+    renew: (nth) =>
       new Promise((resolve) => {
         waiting.push(resolve);
+        const id = ids[nth % ids.length] ?? '';
         stream.write({ id });
       }),
     close() {

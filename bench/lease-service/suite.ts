@@ -2,7 +2,7 @@
 // etcd's lock service on three members. All of them take turns in one run.
 
 import { join } from 'node:path';
-import { openSession } from '../../src/index.ts';
+import { openSession, type Session } from '../../src/index.ts';
 import { openCoordinator } from '../../src/worker/open-coordinator.ts';
 import type { CoordinatorApi } from '../../test/processes/children/coordinator.ts';
 import { Child } from '../../test/processes/stage/child.ts';
@@ -15,7 +15,8 @@ import { scratchFolder } from '../scratch-folder.ts';
 import type { Plan, Suite } from '../suite.ts';
 import { openEtcdLocks } from './etcd-lock.ts';
 
-const IN_FLIGHT = [1, 64] as const;
+const IN_FLIGHT_MAX = 64;
+const IN_FLIGHT = [1, IN_FLIGHT_MAX] as const;
 /** So long that no session sends a heartbeat during a measurement. */
 const TTL_MS = 600_000;
 
@@ -23,7 +24,8 @@ export const leaseServiceSuite: Suite = {
   name: 'lease-service',
   summary: 'Leases through a coordinator, beside the lock service of etcd',
   legend: [
-    'acquire: take a key that is free, and release it. renew: one heartbeat or keep-alive.',
+    'acquire: take a key that is free, and release it.',
+    'renew: one heartbeat or keep-alive. Each of those in flight has a session, or lease, of its own.',
     'The coordinator is one process, reached by one stream. etcd has three members on this machine.',
     'A coordinator writes each heartbeat to its store; etcd keeps keep-alives in the memory of its leader.',
     'of etcd: rate divided by that of etcd. Ratios are medians of ratios within one round.',
@@ -34,7 +36,7 @@ export const leaseServiceSuite: Suite = {
 interface Subject {
   readonly name: string;
   acquire(worker: number): Promise<unknown>;
-  renew(): Promise<unknown>;
+  renew(worker: number): Promise<unknown>;
   close(): Promise<unknown>;
 }
 
@@ -69,11 +71,11 @@ function paceFor({ quick }: Plan) {
 
 async function etcdSubject(): Promise<Subject> {
   const cluster = await startEtcd();
-  const locks = await openEtcdLocks(cluster.endpoints[await cluster.leader()] ?? '');
+  const locks = await openEtcdLocks(cluster.endpoints[await cluster.leader()] ?? '', IN_FLIGHT_MAX);
   return {
     name: 'etcd lock service',
     acquire: (worker) => locks.lockOnce(`bench/${worker}`),
-    renew: () => locks.renew(),
+    renew: (worker) => locks.renew(worker),
     async close() {
       locks.close();
       await cluster.stop();
@@ -90,22 +92,26 @@ async function coordinatorSubject(kind: 'sqlite' | 'postgres'): Promise<Subject>
   const child = new Child<CoordinatorApi>('children/coordinator.ts');
   const url = await child.call('serve', { store: address, port: 0 });
   const store = await openCoordinator({ url });
-  const session = await openSession({ store, owner: 'bench', ttlMs: TTL_MS });
+  const opened = Array.from({ length: IN_FLIGHT_MAX }, (_, nth) =>
+    openSession({ store, owner: `bench ${nth}`, ttlMs: TTL_MS }),
+  );
+  const sessions = await Promise.all(opened);
+  const sessionOf = (worker: number): Session => sessions[worker % sessions.length] as Session;
   return {
     name: `coordinator on ${kind}`,
     async acquire(worker) {
-      const outcome = await session.acquire(`bench/${worker}`);
+      const outcome = await sessionOf(worker).acquire(`bench/${worker}`);
       if (outcome.kind !== 'acquired') throw new Error(`Not measured: ${outcome.kind}.`);
       const released = await outcome.lease.release('finished');
       if (released.kind !== 'released') throw new Error(`Not measured: ${released.kind}.`);
     },
-    async renew() {
-      const { id, owner } = session;
+    async renew(worker) {
+      const { id, owner } = sessionOf(worker);
       const { kind: answer } = await store.sessions.heartbeat({ id, owner });
       if (answer !== 'alive') throw new Error(`Not measured: ${answer}.`);
     },
     async close() {
-      await session.close();
+      await Promise.all(sessions.map((each) => each.close()));
       await store.close();
       await child.kill();
       await server?.stop();

@@ -55,7 +55,7 @@ export async function measureHandles(store: KernelStore, pace: Pace): Promise<He
   return { bytesPerHandle, growth };
 }
 
-export const OPERATIONS: Readonly<Record<string, (session: Session) => Operation>> = {
+export const OPERATIONS = {
   renew: (session) => async () => {
     expected(await session.heartbeat(), 'alive');
   },
@@ -69,7 +69,7 @@ export const OPERATIONS: Readonly<Record<string, (session: Session) => Operation
     const { lease } = expected(await session.acquire(newKey()), 'acquired');
     expected(await lease.release('finished'), 'released');
   },
-};
+} satisfies Readonly<Record<string, (session: Session) => Operation>>;
 
 export type Operation = () => Promise<void>;
 
@@ -83,7 +83,7 @@ async function measureGrowth(few: Session, many: Session, pace: Pace): Promise<r
   return growth;
 }
 
-async function hold(session: Session, leases: number): Promise<void> {
+export async function hold(session: Session, leases: number): Promise<void> {
   await inTurns(leases, async () => {
     expected(await session.acquire(newKey()), 'acquired');
   });

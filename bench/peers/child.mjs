@@ -8,6 +8,8 @@ const LIMIT_MS = 180_000;
 setTimeout(() => process.exit(3), LIMIT_MS).unref();
 
 const WARM_UP = 50;
+const CHILDREN = 1_000;
+const WAITING = 100_000;
 
 /** Each returns its latencies, or how long the work took. */
 const ROWS = {
@@ -33,7 +35,43 @@ const ROWS = {
       return { tookMs: await pickupMs() };
     });
   },
+  async wake({ work, wakeMs }) {
+    await work();
+    return latencies(async () => ({ tookMs: await wakeMs() }));
+  },
+  async fanOut({ work, fanOut }) {
+    await work();
+    return latencies(() => timed(() => fanOut(CHILDREN)));
+  },
+  /** The longest time without an end, while the parent restarts the database. */
+  async restart({ work, run }) {
+    await work();
+    await inFlight(WARM_UP, 64, () => run('three'));
+    let endedAt = performance.now();
+    let longestMs = 0;
+    await inFlight(count, 64, async (nth) => {
+      if (nth === Math.floor(count / 2)) console.log('restart');
+      await untilDone(() => run('three'));
+      longestMs = Math.max(longestMs, performance.now() - endedAt);
+      endedAt = performance.now();
+    });
+    return { latencies: [longestMs] };
+  },
+  async behindWaiting(subject) {
+    await subject.submitLater(WAITING);
+    return drained(subject, 'one');
+  },
 };
+
+async function untilDone(operation) {
+  for (;;) {
+    try {
+      return await operation();
+    } catch {
+      await pause(20);
+    }
+  }
+}
 
 async function drained({ submitMany, work, finished }, shape) {
   await submitMany(shape, count);
@@ -64,6 +102,7 @@ const { tookMs, latencies: found } = await ROWS[row](subject);
 console.log(
   JSON.stringify({
     settings: subject.settings,
+    peakMb: process.resourceUsage().maxRSS / 1_024,
     ...(found === undefined ? { perSecond: (count / tookMs) * 1_000 } : summary(found)),
   }),
 );

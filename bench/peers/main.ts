@@ -1,4 +1,4 @@
-// npm run bench:peers -- [--quick] [--json] [--only=<part of a row or subject>]
+// npm run bench:peers -- [--quick] [--json] [--row=<part>] [--subject=<part>,<part>] [--rounds=<n>]
 //
 // Measures Holdfast beside other engines and queues on the same machine. Subjects take turns within a
 // round. Each row of each subject has its own process and a new database.
@@ -11,7 +11,9 @@ import { runCommand } from '../../test/services/run-command.ts';
 import { runChild } from '../executions/child.ts';
 import { openStoreFactory, type StoreFactory } from '../executions/store-factory.ts';
 import { median } from '../measure.ts';
+import { conditionsOf, rounded, type Settings } from '../report.ts';
 import { scratchFolder } from '../scratch-folder.ts';
+import { comparedWith, shown, shownComparison } from './compare.ts';
 
 const HERE = import.meta.dirname;
 
@@ -20,8 +22,22 @@ const ROWS = {
   drained1: { title: 'one step, drained', unit: '/s', full: 20_000, quick: 2_000 },
   drained3: { title: 'three steps, drained', unit: '/s', full: 20_000, quick: 2_000 },
   inFlight64: { title: 'three steps, 64 in flight', unit: '/s', full: 20_000, quick: 1_000 },
-  oneAtATime: { title: 'three steps, one at a time', unit: 'ms', full: 500, quick: 100 },
-  pickup: { title: 'pickup from idle', unit: 'ms', full: 200, quick: 50 },
+  oneAtATime: { title: 'three steps, one at a time', unit: 'ms', full: 400, quick: 100 },
+  pickup: { title: 'pickup from idle', unit: 'ms', full: 60, quick: 30 },
+  wake: { title: 'wake from an await', unit: 'ms', full: 50, quick: 20 },
+  fanOut: { title: 'fan-out of 1,000 children', unit: 'ms', full: 5, quick: 1 },
+  restart: {
+    title: 'longest pause around a crash of the database, 64 in flight',
+    unit: 'ms',
+    full: 10_000,
+    quick: 2_000,
+  },
+  behindWaiting: {
+    title: 'one step, drained, beside 100,000 that wait',
+    unit: '/s',
+    full: 20_000,
+    quick: 2_000,
+  },
 } as const;
 
 type Row = keyof typeof ROWS;
@@ -33,29 +49,58 @@ interface Subject {
   readonly store: 'postgres' | 'sqlite' | 'redis' | 'own';
   /** It has no such operation, or the row would mean something else. */
   readonly without?: readonly Row[];
+  /** Rows that only some subjects have. */
+  readonly also?: readonly Row[];
   /** At most so many in rows of rates, and in rows of latencies, because it is slow. */
   readonly most?: readonly [number, number];
 }
 
 const OURS = 'Holdfast';
 const OUR_COORDINATOR = 'Holdfast, coordinator';
+/** The least that a coordinator with this durability can do. It is no engine. */
+const FLOOR = 'Floor of a coordinator';
+const OUR_COORDINATOR_SQLITE = 'Holdfast, coordinator on SQLite';
+
+/** Rows that a subject has only if it lists them. */
+const OPTIONAL: readonly Row[] = ['wake', 'fanOut', 'restart', 'behindWaiting'];
 
 const SUBJECTS: readonly Subject[] = [
-  { name: OURS, file: 'holdfast', store: 'postgres' },
-  { name: 'Holdfast on SQLite', file: 'holdfast', store: 'sqlite' },
+  { name: OURS, file: 'holdfast', store: 'postgres', also: OPTIONAL },
+  {
+    name: 'Holdfast on SQLite',
+    ...{ file: 'holdfast', store: 'sqlite', also: ['wake', 'fanOut', 'behindWaiting'] },
+  },
   {
     name: OUR_COORDINATOR,
     ...{ file: 'coordinator', store: 'postgres', without: ['submit', 'drained1'] },
+    also: ['wake', 'fanOut', 'restart'],
+  },
+  {
+    name: FLOOR,
+    ...{ file: 'stream-floor', store: 'postgres' },
+    without: ['submit', 'drained1', 'drained3', 'pickup'],
+  },
+  {
+    name: OUR_COORDINATOR_SQLITE,
+    ...{ file: 'coordinator', store: 'sqlite', without: ['submit', 'drained1'] },
+    also: ['wake', 'fanOut'],
   },
   {
     name: 'Restate',
-    ...{ file: 'restate', store: 'own', without: ['submit'], most: [4_000, 200] },
+    ...{ file: 'restate', store: 'own', without: ['submit'], most: [3_000, 200] },
+    also: ['wake', 'fanOut'],
   },
-  { name: 'DBOS', file: 'dbos', store: 'postgres', most: [2_000, 200] },
-  { name: 'OpenWorkflow', file: 'openworkflow', store: 'postgres', most: [500, 20] },
-  { name: 'graphile-worker', file: 'graphile-worker', store: 'postgres' },
-  { name: 'pg-boss', file: 'pg-boss', store: 'postgres', most: [20_000, 50] },
-  { name: 'BullMQ', file: 'bullmq', store: 'redis' },
+  {
+    name: 'DBOS',
+    ...{ file: 'dbos', store: 'postgres', most: [1_000, 200], also: ['wake', 'fanOut'] },
+  },
+  { name: 'OpenWorkflow', file: 'openworkflow', store: 'postgres', most: [200, 10] },
+  { name: 'graphile-worker', file: 'graphile-worker', store: 'postgres', also: ['behindWaiting'] },
+  {
+    name: 'pg-boss',
+    ...{ file: 'pg-boss', store: 'postgres', most: [20_000, 50], also: ['behindWaiting'] },
+  },
+  { name: 'BullMQ', file: 'bullmq', store: 'redis', also: ['fanOut', 'behindWaiting'] },
 ];
 
 interface Measured {
@@ -66,16 +111,20 @@ interface Measured {
   /** Of each round: a rate, or the median latency. */
   readonly values: number[];
   readonly p99s: number[];
+  /** Of the process that measures, in each round. Servers and workers beside it are not included. */
+  readonly peakMb: number[];
 }
 
 const { values: flags } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
-    only: { type: 'string', default: '' },
+    row: { type: 'string', default: '' },
+    subject: { type: 'string', default: '' },
+    rounds: { type: 'string' },
   },
 });
-const rounds = flags.quick ? 3 : 7;
+const rounds = Number(flags.rounds ?? (flags.quick ? 3 : 7));
 
 await installPeers();
 const folder = scratchFolder();
@@ -94,25 +143,32 @@ try {
   await stores.sqlite.close();
 }
 
-/** The peers have their own lockfile, so `npm ci` of the project does not install them. */
+/**
+ * The peers have their own lockfile, so `npm ci` of the project does not install them. `npm ci` here
+ * would demand binaries of other platforms, which not every registry has.
+ */
 async function installPeers(): Promise<void> {
   if (existsSync(join(HERE, 'node_modules/.package-lock.json'))) return;
   console.error('Installing the peers below bench/peers…');
   process.env['SCARF_ANALYTICS'] = 'false';
-  await runCommand('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: HERE });
+  const install = ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund'];
+  await runCommand('npm', install, { cwd: HERE });
 }
 
 async function measureRow(row: Row): Promise<readonly Measured[]> {
   const { title, full, quick, unit } = ROWS[row];
+  if (!title.includes(flags.row)) return [];
+  const named = flags.subject.split(',');
   const subjects = SUBJECTS.filter(
-    ({ name, without = [] }) =>
-      !without.includes(row) && (title.includes(flags.only) || name.includes(flags.only)),
+    ({ name, without = [], also = [] }) =>
+      (OPTIONAL.includes(row) ? also.includes(row) : !without.includes(row)) &&
+      named.some((part) => name.includes(part)),
   );
   const found = subjects.map(({ name, most }): Measured => {
     const wanted = flags.quick ? quick : full;
     const limit = most?.[unit === '/s' ? 0 : 1] ?? wanted;
     return {
-      ...{ row, subject: name, settings: '', values: [], p99s: [] },
+      ...{ row, subject: name, settings: '', values: [], p99s: [], peakMb: [] },
       count: Math.min(wanted, limit),
     };
   });
@@ -122,10 +178,11 @@ async function measureRow(row: Row): Promise<readonly Measured[]> {
       const measured = found[nth];
       if (measured === undefined) continue;
       if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${title}: ${subject.name}`);
-      const { settings, perSecond, p50Ms, p99Ms } = await measureOnce(subject, measured);
+      const { settings, perSecond, p50Ms, p99Ms, peakMb } = await measureOnce(subject, measured);
       found[nth] = { ...measured, settings };
       measured.values.push(perSecond ?? p50Ms ?? Number.NaN);
       if (p99Ms !== undefined) measured.p99s.push(p99Ms);
+      measured.peakMb.push(peakMb);
     }
   }
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
@@ -137,6 +194,7 @@ interface Reply {
   readonly perSecond?: number;
   readonly p50Ms?: number;
   readonly p99Ms?: number;
+  readonly peakMb: number;
 }
 
 async function measureOnce(
@@ -148,7 +206,14 @@ async function measureOnce(
     const limitMs = 200_000;
     // Peers warn of settings that are right on one machine.
     const env = { RESTATE_LOGGING: 'ERROR', NODE_NO_WARNINGS: '1' };
-    return (await runChild(join(HERE, 'child.mjs'), [request], { limitMs, env })) as Reply;
+    const onOutput = (text: string): void => {
+      if (text.includes('restart\n')) void stores.postgres.restart?.();
+    };
+    return (await runChild(join(HERE, 'child.mjs'), [request], {
+      limitMs,
+      env,
+      onOutput,
+    })) as Reply;
   };
   if (store === 'own') {
     return measure({ folder: mkdtempSync(join(folder, 'own-')) });
@@ -180,8 +245,19 @@ function onNewStore(
   );
 }
 
-function jsonOf({ row, values, p99s, ...rest }: Measured): string {
-  return JSON.stringify({ row: ROWS[row].title, unit: ROWS[row].unit, ...rest, values, p99s });
+function jsonOf({ row, values, p99s, peakMb, ...rest }: Measured): string {
+  const { title, unit } = ROWS[row];
+  const store = SUBJECTS.find(({ name }) => name === rest.subject)?.store;
+  const storeSettings: Settings =
+    store === 'postgres' || store === 'sqlite' ? stores[store].settings : {};
+  return JSON.stringify({
+    ...{ suite: 'peers', row: title, unit, ...rest },
+    values: values.map(rounded),
+    p99s: p99s.map(rounded),
+    peakMb: peakMb.map(rounded),
+    storeSettings,
+    conditions: conditionsOf(flags),
+  });
 }
 
 function tableOf(row: Row, found: readonly Measured[]): readonly string[] {
@@ -190,14 +266,22 @@ function tableOf(row: Row, found: readonly Measured[]): readonly string[] {
   const bases = [OURS, OUR_COORDINATOR].flatMap(
     (name) => found.find(({ subject }) => subject === name) ?? [],
   );
-  const head = ['', 'count', `median ${unit}`, 'lowest – highest', ...(isRate ? [] : ['p99 ms'])];
+  const latency = isRate ? [] : ['p99 ms'];
+  const head = ['', 'count', `median ${unit}`, 'lowest – highest', ...latency, 'peak MB'];
   const lines = found.map((each) => [
     each.subject,
     String(each.count),
     shown(median(each.values)),
     `${shown(Math.min(...each.values))} – ${shown(Math.max(...each.values))}`,
     ...(isRate ? [] : [shown(median(each.p99s))]),
-    ...bases.map((base) => (base === each ? '' : ratioOf(base, each, isRate))),
+    shown(median(each.peakMb)),
+    ...bases.map((base) =>
+      base === each
+        ? ''
+        : shownComparison(
+            comparedWith({ values: base.values, unit }, { values: each.values, unit }),
+          ),
+    ),
   ]);
   const heads = [...head, ...bases.map(({ subject }) => `× ${subject}`)];
   return [
@@ -205,21 +289,6 @@ function tableOf(row: Row, found: readonly Measured[]): readonly string[] {
     ...aligned([heads, ...lines]),
     ...found.map(({ subject, settings }) => `  ${subject}: ${settings}`),
   ];
-}
-
-/** How many times as fast as the other it is, round by round. No ratio if the rounds disagree. */
-function ratioOf(ours: Measured, theirs: Measured, isRate: boolean): string {
-  const ratios = ours.values.map((value, nth) => {
-    const other = theirs.values[nth] ?? Number.NaN;
-    return isRate ? value / other : other / value;
-  });
-  const [low, high] = [Math.min(...ratios), Math.max(...ratios)];
-  if (low <= 1 && high >= 1) return `not clear (${shown(low)} – ${shown(high)})`;
-  return `${shown(median(ratios))} (${shown(low)} – ${shown(high)})`;
-}
-
-function shown(value: number): string {
-  return value >= 100 ? Math.round(value).toLocaleString('en-GB') : value.toPrecision(2);
 }
 
 function aligned(rows: readonly (readonly string[])[]): readonly string[] {

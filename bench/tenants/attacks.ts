@@ -99,6 +99,8 @@ export const PUSH_SIGNING = {
   keys: { k: 'a secret of the bench, 32 bytes or more' },
   current: 'k',
 };
+const LEASE_KEYS = 500;
+const CHECKPOINT_BYTES = 32 * 1024;
 const UNKNOWN = randomUUID();
 
 async function openSession(tenant: Caller, ttlMs: number): Promise<string> {
@@ -197,17 +199,17 @@ async function failMany(tenant: Caller): Promise<void> {
   followed = 'letters';
 }
 
-/** Sends messages of an unknown kind on several streams, and the next one for each reply. */
-async function floodGrpc({ access }: Tenant): Promise<void> {
+/** Sends messages on several gRPC streams, and the next one for each reply. */
+async function floodGrpc({ access }: Tenant, kind: string, body: object): Promise<void> {
   const { Client, credentials, Metadata } = await import('@grpc/grpc-js');
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${access.key}`);
-  const envelope = { v: WORK_VERSION, id: 'x', kind: 'nothing', body: {} };
+  const envelope = { v: WORK_VERSION, id: 'x', kind, body };
   const wire = WORK_SERVICE.Call.requestSerialize(envelope as never);
   const same = (bytes: Buffer): Buffer => bytes;
   grpcStreams = Array.from({ length: GRPC_STREAMS }, () => {
     const client = new Client(access.grpcAddress, credentials.createInsecure(), {
-      'grpc.use_local_subchannel_pool': 1,
+      ...{ 'grpc.use_local_subchannel_pool': 1, 'grpc.max_receive_message_length': -1 },
     });
     const { path } = WORK_SERVICE.Stream;
     const call = client.makeBidiStreamRequest<Buffer, Buffer>(path, same, same, metadata);
@@ -216,6 +218,10 @@ async function floodGrpc({ access }: Tenant): Promise<void> {
     for (let nth = 0; nth < GRPC_AHEAD; nth += 1) call.write(wire);
     return call;
   });
+}
+
+async function cancelGrpc(): Promise<void> {
+  for (const call of grpcStreams) call.cancel();
 }
 
 function openSockets({ access }: Tenant, count: number): readonly WebSocket[] {
@@ -439,6 +445,19 @@ async function announceMany(tenant: Caller): Promise<void> {
 
 const someSession = (nth: number): string => sessions[nth % sessions.length] ?? '';
 
+/** Terms whose holder saves checkpoints. */
+let checkpoints: { key: string; session: string; fence: number; seq: number }[] = [];
+
+async function acquireMany(tenant: Caller): Promise<void> {
+  const session = await openSession(tenant, 600_000);
+  await Promise.all(
+    Array.from({ length: LEASE_KEYS }, (_, nth) => {
+      const body = { key: `k${nth}`, session, attempt: randomUUID() };
+      return tenant.call('POST', '/v1/work/leases/acquire', JSON.stringify(body));
+    }),
+  );
+}
+
 /** Repeats one read. */
 function reading(name: string, path: string, begin?: Attack['begin']): Attack {
   const operation: Attack['operation'] = (tenant) => tenant.call('GET', path);
@@ -546,6 +565,19 @@ export const ATTACKS: readonly Attack[] = [
     operation: (tenant) => tenant.call('GET', `/v1/executions/${followed}/events`),
   },
   {
+    name: 'waits for values',
+    inFlight: 2_000,
+    begin: (tenant) => withHistory(tenant, 1, 10),
+    operation: (tenant) =>
+      tenant.call('GET', `/v1/executions/${followed}/published/none?waitMs=60000`),
+  },
+  {
+    name: 'explanations',
+    inFlight: 16,
+    begin: (tenant) => withHistory(tenant, 60, 1_000_000),
+    operation: (tenant) => tenant.call('GET', `/v1/executions/${followed}/explain`),
+  },
+  {
     name: 'forbidden requests',
     inFlight: 256,
     operation: ({ weak }) => weak.call('GET', '/v1/work'),
@@ -553,10 +585,26 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: 'malformed gRPC',
     inFlight: 0,
-    begin: floodGrpc,
-    end: async () => {
-      for (const call of grpcStreams) call.cancel();
+    begin: (tenant) => floodGrpc(tenant, 'nothing', {}),
+    end: cancelGrpc,
+  },
+  {
+    name: 'gRPC heartbeats',
+    inFlight: 0,
+    async begin(tenant) {
+      const id = await openSession(tenant, 600_000);
+      await floodGrpc(tenant, 'heartbeat', { id, owner: 'hostile' });
     },
+    end: cancelGrpc,
+  },
+  {
+    name: 'gRPC values',
+    inFlight: 0,
+    async begin(tenant) {
+      await putLarge(tenant);
+      await floodGrpc(tenant, 'getBlob', { digest: digestOf(large) });
+    },
+    end: cancelGrpc,
   },
   {
     name: 'blob puts',
@@ -597,6 +645,81 @@ export const ATTACKS: readonly Attack[] = [
     begin: (tenant) => floodStreams(tenant, 'submitExecution', { pipeline: 'hostile' }),
     end: closeStreams,
   },
+  {
+    name: 'stream heartbeats',
+    inFlight: 0,
+    async begin(tenant) {
+      const id = await openSession(tenant, 600_000);
+      await floodStreams(tenant, 'heartbeat', { id, owner: 'hostile' });
+    },
+    end: closeStreams,
+  },
+  {
+    name: 'stream values',
+    inFlight: 0,
+    async begin(tenant) {
+      await putLarge(tenant);
+      await floodStreams(tenant, 'getBlob', { digest: digestOf(large) });
+    },
+    end: closeStreams,
+  },
+  {
+    name: 'stream leases',
+    inFlight: 0,
+    async begin(tenant) {
+      const session = await openSession(tenant, 600_000);
+      const body = { key: 'k', session, attempt: randomUUID() };
+      await floodStreams(tenant, 'acquireLease', body);
+    },
+    end: closeStreams,
+  },
+  {
+    name: 'lease terms',
+    inFlight: 32,
+    begin: openSessions,
+    async operation(tenant, nth) {
+      const tenure = { key: `k${nth % LEASE_KEYS}`, session: someSession(nth) };
+      const body = JSON.stringify({ ...tenure, attempt: randomUUID() });
+      const granted = await tenant.call('POST', '/v1/work/leases/acquire', body);
+      const { fence } = JSON.parse(granted.body) as { fence?: number };
+      if (fence === undefined) return;
+      const release = JSON.stringify({ ...tenure, fence, exit: 'finished' });
+      await tenant.call('POST', '/v1/work/leases/release', release);
+    },
+  },
+  {
+    name: 'lease checkpoints',
+    inFlight: 16,
+    async begin(tenant) {
+      const session = await openSession(tenant, 600_000);
+      checkpoints = await Promise.all(
+        Array.from({ length: 16 }, async (_, nth) => {
+          const tenure = { key: `c${nth}-${session}`, session };
+          const body = JSON.stringify({ ...tenure, attempt: randomUUID() });
+          const granted = await tenant.call('POST', '/v1/work/leases/acquire', body);
+          const { fence } = JSON.parse(granted.body) as { fence: number };
+          return { ...tenure, fence, seq: 0 };
+        }),
+      );
+    },
+    operation(tenant, nth) {
+      const term = checkpoints[nth % checkpoints.length];
+      if (term === undefined) throw new Error('there is no term');
+      term.seq += 1;
+      const bytes = randomBytes(CHECKPOINT_BYTES);
+      const content = { bytes: bytes.toString('base64'), digest: digestOf(bytes) };
+      const body = JSON.stringify({ ...term, ...content });
+      return tenant.call('POST', '/v1/work/leases/checkpoint', body);
+    },
+  },
+  {
+    name: 'lease hints',
+    inFlight: 1_000,
+    operation: (tenant) => tenant.call('GET', '/v1/work/leases/hints?waitMs=20000'),
+  },
+  reading('lease events', '/v1/work/leases/events?after=0', openSessions),
+  reading('lease lists', '/v1/work/leases', acquireMany),
+  reading('sessions', '/v1/work/sessions', openSessions),
   {
     name: 'idle streams',
     inFlight: 8,

@@ -26,7 +26,7 @@ export const tenantsSuite: Suite = {
     'alone, beside: executions per second of the healthy project, without and with the attack.',
     `of alone: “beside” divided by “alone”, the median of the rounds. The suite fails below ${GOAL}.`,
     'smallest: “of alone” of the worst round.',
-    'The process of the hostile project runs on the same machine, so part of the loss is its CPU time.',
+    'attacker: CPU cores that the process of the hostile project takes from the same machine.',
   ],
   run: runTenantsSuite,
 };
@@ -90,7 +90,9 @@ async function measure(
   const caller = new Caller(url ?? '', healthy);
   try {
     const before = await liveSessions(caller);
-    const { alone, beside } = await rounds(plan, caller, () => tenant.request('toggle'));
+    const { alone, beside, attackerCores } = await rounds(plan, caller, () =>
+      tenant.request('toggle'),
+    );
     const after = await liveSessions(caller);
     if (before.join() !== after.join()) {
       throw new Error(
@@ -115,6 +117,7 @@ async function measure(
       results: [
         ...[rate('beside', beside), rate('alone', alone)],
         ...[ratio('of alone', ofAlone), ratio('smallest', smallest)],
+        { ...about, metric: 'attacker', value: attackerCores, unit: 'cores' },
       ],
     };
   } finally {
@@ -131,6 +134,7 @@ const startQueues = (): Promise<Running> => start('../tenants/queues.ts');
 interface Rounds {
   readonly alone: readonly Round[];
   readonly beside: readonly Round[];
+  readonly attackerCores: number;
 }
 
 /** Throws if a request of the healthy project fails or is refused. */
@@ -142,13 +146,14 @@ async function rounds(plan: Plan, caller: Caller, toggle: () => Promise<unknown>
   await drive(contestant, roundMs);
   const alone: Round[] = [];
   const beside: Round[] = [];
+  let cpuMs = 0;
   for (let round = 0; round < count; round += 1) {
     alone.push(await drive(contestant, roundMs));
-    await toggle();
+    const before = Number(await toggle());
     beside.push(await drive(contestant, roundMs));
-    await toggle();
+    cpuMs += Number(await toggle()) - before;
   }
-  return { alone, beside };
+  return { alone, beside, attackerCores: cpuMs / (count * roundMs) };
 }
 
 async function liveSessions(caller: Caller): Promise<readonly string[]> {

@@ -16,13 +16,14 @@ import { useCaller } from './api/reads.ts';
 import { type Opened, useKeys } from './keys.ts';
 import { Nav } from './nav.tsx';
 import { isAllowed, type PageSpec, READERS } from './page-spec.ts';
-import { PAGES } from './pages.tsx';
+import { pageAt } from './pages.tsx';
 import { Palette } from './palette.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { Empty, PageHead, ProblemNote } from './parts/notes.tsx';
 import { StaleProvider, useStale } from './parts/stale.ts';
 import { Toasts } from './parts/toast.tsx';
 import { Link, useLocation } from './router.tsx';
+import { useTimes } from './times.ts';
 import { StaleBanner, Topbar } from './topbar.tsx';
 
 // Parts that most visits do not need are loaded on demand. The palette is not: keys typed while it
@@ -73,13 +74,12 @@ function Frame({ caller }: { readonly caller: CallerMessage }): ReactNode {
   const mayRead = READERS.some((role) => caller.roles.includes(role));
   useLive(mayRead);
   const isStale = useStale();
+  const times = useTimes();
   const [opened, setOpened] = useState<Opened>();
   useKeys(setOpened);
   const close = (): void => setOpened(undefined);
   const { path } = useLocation();
-  const found = PAGES.map((page) => ({ page, match: page.path.exec(path) })).find(
-    ({ match }) => match !== null,
-  );
+  const found = pageAt(path);
   const title = found?.page.title ?? 'Not found';
   // A layout effect, so that a page can set a more specific title in its own effect.
   useLayoutEffect(() => {
@@ -102,12 +102,13 @@ function Frame({ caller }: { readonly caller: CallerMessage }): ReactNode {
       <main id="main" ref={main} tabIndex={-1}>
         <StaleBanner />
         {caller.hasDemo && caller.roles.includes('operate') ? <Guide path={path} /> : null}
-        <ErrorBoundary key={path} title={title}>
+        {/* The charts of a page have times too. */}
+        <ErrorBoundary key={`${path} ${times}`} title={title}>
           <Suspense fallback={<PageHead title={title} about=" " />}>
             {found === undefined ? (
               <Missing />
             ) : isAllowed(found.page, caller.roles) ? (
-              found.page.show(found.match?.[1] ?? '')
+              found.page.show(found.match[1] ?? '')
             ) : (
               <NotAllowed page={found.page} caller={caller} />
             )}

@@ -5,9 +5,13 @@ import './look/pages.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { Refused } from './api/call.ts';
+import { call, pathOf, Refused } from './api/call.ts';
 import { watchReads } from './api/contact.ts';
+import { CALLER } from './api/reads.ts';
 import { App } from './app.tsx';
+import { pageAt } from './pages.tsx';
+import { locationOf } from './router.tsx';
+import { loadTimes } from './times.ts';
 
 const RETRIES = 2;
 
@@ -29,7 +33,17 @@ const client = new QueryClient({
 
 watchReads(client.getQueryCache());
 
-export function showConsole(root: HTMLElement): void {
+/** Loads the caller and the code of the page together. */
+export async function showConsole(root: HTMLElement): Promise<void> {
+  loadTimes();
+  void client.prefetchQuery({
+    queryKey: [pathOf(CALLER)],
+    queryFn: ({ signal }) => call(CALLER, { signal }),
+  });
+  // If the code cannot be loaded, the page tries again and shows the error.
+  await pageAt(locationOf(window.location.href).path)
+    ?.page.load()
+    .catch(() => undefined);
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={client}>

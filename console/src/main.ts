@@ -12,7 +12,7 @@ if (root === null) throw new Error('Root element #root is missing.');
 const link = /^\/console\/answer\/(.+)$/.exec(window.location.pathname)?.[1];
 if (link === undefined) {
   const { showConsole } = await import('./console.tsx');
-  showConsole(root);
+  await showConsole(root);
 } else {
   const { showAnswer } = await import('./answer.ts');
   await showAnswer(root, decodeURIComponent(link));

@@ -2,18 +2,20 @@
 
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { blockedIn, type Count } from '../../src/features/overview/model.ts';
+import { blockedIn, type Count, sumOf } from '../../src/features/overview/model.ts';
 import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
 import { requestTo } from '../../src/protocol/messages/request.ts';
 import { chooseProject, chosenProject } from './api/call.ts';
 import { useOverview } from './api/overview.ts';
 import { useMay, useOperation, useRead } from './api/reads.ts';
+import type { Times } from './model/time-text.ts';
 import { countText } from './model/words.ts';
 import { isAllowed, type PageSpec, READERS } from './page-spec.ts';
 import { PAGES } from './pages.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Link } from './router.tsx';
 import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
+import { chooseTimes, OWN_ZONE, useTimes } from './times.ts';
 
 const GROUPS = [
   ['work', 'Work'],
@@ -67,13 +69,11 @@ export function Nav({
       <div className="nav-foot">
         <Who caller={caller} />
         <ThemeChoice />
-        <p className="about">Times in {ZONE}</p>
+        <TimesChoice />
       </div>
     </nav>
   );
 }
-
-const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 interface NavGroupProps {
   readonly heading: string;
@@ -97,23 +97,21 @@ function useCounts({ roles }: CallerMessage): Counts {
   if (data === undefined) return {};
   const { questions, deadLetters, workers } = data;
   const text = ({ count, capped }: Count): string => `${countText(count)}${capped ? '+' : ''}`;
-  const blocked = blockedIn(data);
+  const stuck = sumOf([deadLetters.quarantined, blockedIn(data)]);
   const isWell = workers.stuck + workers.lapsed + workers.refused === 0;
   return {
     '/inbox':
       questions.open.count === 0
         ? undefined
-        : {
-            ...{ text: text(questions.open), severity: 'warn', about: 'open requests' },
-          },
+        : { ...{ text: text(questions.open), severity: 'warn', about: 'open requests' } },
     '/dead-letters':
       deadLetters.count === 0
         ? undefined
         : { text: text(deadLetters), severity: 'bad', about: 'open dead letters' },
     '/quarantine':
-      blocked.count === 0
+      stuck.count === 0
         ? undefined
-        : { text: text(blocked), severity: 'bad', about: 'blocked executions' },
+        : { text: text(stuck), severity: 'bad', about: 'quarantined and blocked executions' },
     '/workers': {
       ...{ text: countText(workers.ready), severity: isWell ? 'plain' : 'bad' },
       about: 'workers ready',
@@ -127,10 +125,15 @@ function NavGroup({ heading, pages, path, counts }: NavGroupProps): ReactNode {
     <div className="nav-group">
       <p className="nav-heading">{heading}</p>
       <ul aria-label={heading}>
-        {pages.map(({ title, icon, nav }) =>
+        {pages.map(({ title, icon, nav, load }) =>
           nav === undefined ? null : (
             <li key={nav}>
-              <Link to={nav} aria-current={isAt(path, nav) ? 'page' : undefined}>
+              <Link
+                to={nav}
+                aria-current={isAt(path, nav) ? 'page' : undefined}
+                // Before the click, so that the page opens without a placeholder.
+                onPointerEnter={() => void load().catch(() => undefined)}
+              >
                 {icon === undefined ? null : <Icon name={icon} />}
                 <span className="nav-title">{title}</span>
                 <CountBadge count={counts[nav]} />
@@ -239,6 +242,21 @@ function ThemeChoice(): ReactNode {
         <option value="system">System</option>
         <option value="light">Light</option>
         <option value="dark">Dark</option>
+      </select>
+    </label>
+  );
+}
+
+/** The choice is the only place that names the time zone. */
+function TimesChoice(): ReactNode {
+  const times = useTimes();
+  return (
+    <label className="theme">
+      Times
+      <select value={times} onChange={({ target }) => chooseTimes(target.value as Times)}>
+        <option value="local">{OWN_ZONE}</option>
+        {OWN_ZONE === 'UTC' ? null : <option value="utc">UTC</option>}
+        <option value="relative">Relative</option>
       </select>
     </label>
   );

@@ -1,4 +1,4 @@
-import { type ComponentType, createElement, lazy, type ReactNode } from 'react';
+import { type ComponentType, createElement, lazy, type ReactNode, useState } from 'react';
 import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
 import type { IconName } from './parts/icon.tsx';
 
@@ -14,6 +14,8 @@ export interface PageSpec {
   /** The key needs one of these roles. */
   readonly allows: readonly Role[];
   readonly show: (param: string) => ReactNode;
+  /** Loads its code. */
+  readonly load: () => Promise<unknown>;
 }
 
 /** Roles that can read executions. */
@@ -23,13 +25,37 @@ export function isAllowed({ allows }: PageSpec, roles: readonly Role[]): boolean
   return allows.some((role) => roles.includes(role));
 }
 
-/** A page whose code is loaded when it is first opened. */
+/**
+ * Loads the component once. A page that is loaded before it is shown does not suspend: after a
+ * fallback, React waits 300 ms before it shows the content.
+ */
+function loadedOnce<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+): Pick<PageSpec, 'load'> & { readonly Page: ComponentType<Props> } {
+  let known: ComponentType<Props> | undefined;
+  const read = async (): Promise<{ readonly default: ComponentType<Props> }> => {
+    known ??= await load();
+    return { default: known };
+  };
+  const Later = lazy(read) as unknown as ComponentType<Props>;
+  return {
+    Page: function Page(props) {
+      const [Shown] = useState(() => known ?? Later);
+      return createElement(Shown, props);
+    },
+    load: read,
+  };
+}
+
+type Shown = Pick<PageSpec, 'show' | 'load'>;
+
+/** A page whose code is loaded when it is needed. */
 export function lazyPage<Name extends string>(
   load: () => Promise<Readonly<Record<Name, ComponentType>>>,
   name: Name,
-): () => ReactNode {
-  const Page = lazy(async () => ({ default: (await load())[name] }));
-  return () => createElement(Page);
+): Shown {
+  const { Page, load: read } = loadedOnce(async () => (await load())[name]);
+  return { show: () => createElement(Page), load: read };
 }
 
 /** The same, for a page of one resource. Another resource gets a new component. */
@@ -37,12 +63,15 @@ export function lazyPageOf<Param extends string, Name extends string>(
   load: () => Promise<Readonly<Record<Name, ComponentType<Readonly<Record<Param, string>>>>>>,
   name: Name,
   param: Param,
-): (value: string) => ReactNode {
-  const Page = lazy(async () => ({ default: (await load())[name] })) as unknown as ComponentType<
-    Record<string, string>
-  >;
-  return (value) => {
-    const text = decodeURIComponent(value);
-    return createElement(Page, { key: text, [param]: text });
+): Shown {
+  const { Page, load: read } = loadedOnce(
+    async () => (await load())[name] as ComponentType<Record<string, string>>,
+  );
+  return {
+    show: (value) => {
+      const text = decodeURIComponent(value);
+      return createElement(Page, { key: text, [param]: text });
+    },
+    load: read,
   };
 }

@@ -22,7 +22,10 @@ function subscribe(listener: () => void): () => void {
 }
 
 export function useLocation(): PageLocation {
-  const href = useSyncExternalStore(subscribe, () => window.location.href);
+  return locationOf(useSyncExternalStore(subscribe, () => window.location.href));
+}
+
+export function locationOf(href: string): PageLocation {
   const { pathname, searchParams } = new URL(href);
   const path = pathname.slice(BASE.length).replace(/\/+$/, '');
   return { path: path === '' ? '/' : path, query: searchParams };

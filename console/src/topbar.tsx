@@ -2,9 +2,9 @@
 
 import type { ReactNode } from 'react';
 import type { Contact } from './api/contact.ts';
+import { timeText } from './model/time-text.ts';
 import { durationText } from './model/words.ts';
 import { Icon } from './parts/icon.tsx';
-import { clockText } from './parts/marks.tsx';
 import { useContact } from './parts/stale.ts';
 
 export function Topbar({ onSearch }: { readonly onSearch: () => void }): ReactNode {
@@ -34,7 +34,7 @@ function LivenessText({ contact }: { readonly contact: Contact }): ReactNode {
   if (contact.kind === 'stale') return `Stale · ${durationText(contact.forMs)}`;
   return (
     <>
-      Live <span className="liveness-at">· {clockText(contact.receivedAt)}</span>
+      Live <span className="liveness-at">· {timeText('clock', contact.receivedAt)}</span>
     </>
   );
 }
@@ -50,8 +50,8 @@ export function StaleBanner(): ReactNode {
         {cause === 'silent' ? 'The coordinator has not responded' : 'Reads have failed'} for{' '}
         {durationText(forMs)}.
       </strong>{' '}
-      {cause === 'silent' ? 'These' : 'Some'} figures are from {clockText(Date.now() - forMs)}. The
-      console retries every few seconds.
+      {cause === 'silent' ? 'These' : 'Some'} figures are from{' '}
+      {timeText('clock', Date.now() - forMs)}. The console retries every few seconds.
     </p>
   );
 }

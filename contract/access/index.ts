@@ -4,6 +4,7 @@
 //     test(`${each.upholds}: ${each.name}`, () => runAccessCase(each, backend));
 
 import { auditedCases } from './audited.ts';
+import { channelCases } from './channels.ts';
 import type { AccessCase } from './contract-case.ts';
 import { createKeyCases } from './create-key.ts';
 import { createdByKeyCases } from './created-by-key.ts';
@@ -27,4 +28,5 @@ export const accessContract: readonly AccessCase[] = [
   ...keyQuotaCases,
   ...createdByKeyCases,
   ...viewCases,
+  ...channelCases,
 ];

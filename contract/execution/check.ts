@@ -6,11 +6,12 @@ import assert from 'node:assert/strict';
 import { type ExecutionRecord, isTerminal } from '../../src/execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../src/execution/history.ts';
 import type { ExecutionId } from '../../src/execution/names.ts';
-import { projectHistory } from '../../src/execution/project.ts';
 import type { InteractionFound } from '../../src/features/awaits/port.ts';
-import type { CoordinatorStore, ListPosition } from '../../src/store/contract/execution-store.ts';
+import type { ListPosition } from '../../src/store/contract/execution-reads.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { allDeadLetters, allInteractions, checkAwaits, checkRepair } from './check-awaits.ts';
 import { checkInvariants } from './check-invariants.ts';
+import { projectHistory } from './projection.ts';
 import { PROJECTS } from './worker.ts';
 
 const PAGE = 50;

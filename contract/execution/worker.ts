@@ -6,6 +6,7 @@ import type { NewEvent } from '../../src/execution/history.ts';
 import {
   DEFAULT_PROJECT,
   type ExecutionId,
+  type ExecutionRef,
   type Payload,
   type PipelineName,
   type ProjectName,
@@ -232,7 +233,7 @@ export function transacting<Result>(
   return { id, fence, session, seq, work, events: () => [event] };
 }
 
-export function commanding(id: ExecutionId, options: Partial<Command> = {}): Command {
+export function commanding(id: ExecutionRef, options: Partial<Command> = {}): Command {
   return { id, project: PROJECT, body: payload({ by: 'olga' }), ...options };
 }
 

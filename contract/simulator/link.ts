@@ -8,7 +8,7 @@ import type { LeasePolicy } from '../../src/lease/policy.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { Database, type DatabaseConfig } from '../../src/store/sqlite/database.ts';
 import { portsOf } from '../../src/store/sqlite/ports.ts';
-import type { Transaction } from '../../src/store/sqlite/transaction.ts';
+import type { ReadTransaction, Transaction } from '../../src/store/sqlite/transaction.ts';
 import { OutcomeUnknown } from '../../src/support/fault.ts';
 import { thrownText } from '../../src/support/options.ts';
 import type { Random } from '../../src/support/random.ts';
@@ -46,7 +46,7 @@ export interface StoreCall {
   readonly reply: unknown;
   /** The place of its transaction among all transactions of the run. */
   readonly order: number;
-  /** The time of its transaction by the store's clock; undefined for reads. */
+  /** The time of its transaction by the store's clock; undefined if it has several. */
   readonly at: number | undefined;
 }
 
@@ -131,7 +131,7 @@ export class StoreLink {
     const parts = { clock: host.clock, timers: host.timers, random: host.random };
     const database = new ObservedDatabase(connection, { ...parts, policy, busyTimeoutMs: 1_000 });
     this.#database = database;
-    database.wakeups.listen(() => {
+    database.onWakeup(() => {
       for (const link of this.#server.links) link.wake();
     });
     database.hints.listen((key) => {
@@ -220,7 +220,8 @@ export class StoreLink {
     } catch (fault) {
       if (isOfSqlite(fault)) this.#server.violate('code', `${verb}: ${thrownText(fault)}`);
       // The reply is lost for the process. The checkers know it.
-      const reply = this.#database.lastCommit === 'applied' ? replyOf(verb, performed) : undefined;
+      const reply =
+        this.#database.lastCommit === 'applied' ? replyOf(message, performed) : undefined;
       if (reply !== undefined) this.#observe(message, reply, performed);
       throw fault;
     }
@@ -283,6 +284,17 @@ class ObservedDatabase extends Database {
     return super.write(keeping(this.#performed, operation));
   }
 
+  /** A read has the time of its snapshot, and a place between two transactions. */
+  override read<Result>(operation: (transaction: ReadTransaction) => Result): Promise<Result> {
+    const performed = this.#performed;
+    if (performed === undefined) return super.read(operation);
+    return super.read((transaction) => {
+      performed.order ??= transactions + 0.5;
+      performed.at ??= transaction.now;
+      return operation(transaction);
+    });
+  }
+
   override perform<Request, Result>(
     verb: (transaction: Transaction, request: Request) => Result,
     request: Request,
@@ -316,10 +328,12 @@ const TERM_REPLIES: Readonly<Record<string, string>> = {
 };
 
 /** The reply that the process would have got. */
-function replyOf(verb: string, { result }: Performed): unknown {
+function replyOf({ verb, request }: Message, { result }: Performed): unknown {
   if (verb === 'executions.claim') return (result as { result?: unknown } | undefined)?.result;
+  // Re-drives run together, and the first one began the transaction.
+  if (verb === 'executions.redrive') return (result as readonly unknown[] | undefined)?.[0];
   // A check writes nothing but the halt for a fence that was never issued (T-4).
-  if (verb === 'leases.verify') return { kind: 'refused', why: 'fence-ahead' };
+  if (verb === 'leases.verify') return { kind: 'refused', why: 'fence-ahead', ...Object(request) };
   const kind = TERM_REPLIES[verb];
   if (kind === undefined || result === undefined) return result;
   const decision = result as { readonly kind: string; readonly refusal?: object };

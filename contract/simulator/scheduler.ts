@@ -3,7 +3,6 @@
 // No real timer and no real I/O takes part, so a seed always gives the same run.
 
 import type { Random } from '../../src/support/random.ts';
-import { systemTimers } from '../../src/support/timer.ts';
 
 /** Receives events: a process, or undefined for the world. */
 export interface Receiver {
@@ -113,7 +112,10 @@ function deliver(receiver: Receiver | undefined, run: () => void): boolean {
   return true;
 }
 
-/** One turn of the event loop: by then all promises that can settle have settled. */
+/**
+ * Resolves when all promises that can settle have settled: Node calls back when no promise job is left.
+ * A turn of the event loop would do the same, and ask the system for I/O that no run has.
+ */
 function settle(): Promise<void> {
-  return new Promise((resolve) => systemTimers.soon(resolve));
+  return new Promise((resolve) => process.nextTick(resolve));
 }

@@ -4,11 +4,13 @@ import { threadId } from 'node:worker_threads';
 import { SimulatedDisk } from './disk.ts';
 import type { Plan, Workload } from './plan.ts';
 import { planOf, runPlan, type SimulationResult } from './run.ts';
+import { channels } from './workloads/channels.ts';
 import { executions } from './workloads/executions.ts';
 import { forger } from './workloads/forger.ts';
 import { hostile } from './workloads/hostile.ts';
 import { intruder } from './workloads/intruder.ts';
 import { leases } from './workloads/leases.ts';
+import { owner } from './workloads/owner.ts';
 import { prober } from './workloads/prober.ts';
 import { schedules } from './workloads/schedules.ts';
 import type { Checker, World } from './world.ts';
@@ -33,6 +35,8 @@ const WORKLOADS: readonly Workload[] = [
   forger,
   prober,
   intruder,
+  owner,
+  channels,
 ];
 
 /**

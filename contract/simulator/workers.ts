@@ -9,6 +9,7 @@ import type { WorkerOptions } from '../../src/engine/worker/worker-options.ts';
 import { type ProjectName, parseProject } from '../../src/execution/names.ts';
 import type { ExecutionObserver } from '../../src/execution/report.ts';
 import type { Role } from '../../src/features/access/model.ts';
+import type { LeaseService } from '../../src/lease/port.ts';
 import type { Transport, TransportRequest } from '../../src/protocol/messages/envelope.ts';
 import type { Caller, Coordinator } from '../../src/protocol/rest/route.ts';
 import { dispatchOf, inProcessTransport } from '../../src/protocol/work/dispatch.ts';
@@ -17,6 +18,7 @@ import type { ServerLog } from '../../src/server/server-options.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../src/support/fault.ts';
 import type { Random } from '../../src/support/random.ts';
 import { greet } from '../../src/worker/greet.ts';
+import { type Hinted, remoteLeases } from '../../src/worker/remote-leases.ts';
 import { remoteStore } from '../../src/worker/remote-store.ts';
 import type { Actor, Life } from './actor.ts';
 import type { Weather } from './link.ts';
@@ -71,7 +73,7 @@ export function holdfastAt(life: Life): Holdfast {
 /** A worker that has the store itself. */
 export async function startEmbedded(life: Life, job: Job): Promise<Holdfast> {
   const holdfast = holdfastAt(life);
-  await holdfast.worker({ ...(await optionsOf(life, job)), concurrency: 8 });
+  await holdfast.worker(await optionsOf(life, job));
   return holdfast;
 }
 
@@ -79,13 +81,16 @@ export async function startEmbedded(life: Life, job: Job): Promise<Holdfast> {
 interface Job {
   readonly pipelines: readonly AnyPipeline[];
   readonly pace: Pace;
+  /** How many executions it runs at once. */
+  readonly concurrency: number;
   /** The name of the release that its process runs. */
   readonly release: string | undefined;
 }
 
 /** A deployment registers its release before its workers announce it. */
-async function optionsOf(life: Life, { pipelines, pace, release }: Job): Promise<WorkerOptions> {
-  const options = { pipelines, owner: life.process.name, ...pace };
+async function optionsOf(life: Life, job: Job): Promise<WorkerOptions> {
+  const { pipelines, pace, concurrency, release } = job;
+  const options = { pipelines, owner: life.process.name, concurrency, ...pace };
   if (release === undefined) return options;
   const { releases } = holdfastAt(life);
   for (const pipeline of pipelines.filter(({ name }) => RELEASED.includes(name))) {
@@ -115,11 +120,21 @@ export async function startRemote(life: Life, transport: Transport, job: Job): P
     { store, clock, timers, random, observer: SILENT },
     { ended: () => undefined, awaitDueIn: () => undefined },
   );
-  return LiveWorker.open(config, { ...(await optionsOf(life, job)), concurrency: 8 });
+  return LiveWorker.open(config, await optionsOf(life, job));
+}
+
+/** The leases of a coordinator, as `openCoordinator` opens them. */
+export async function startLeaseClient(life: Life): Promise<LeaseService> {
+  const { timers } = life.process;
+  const caller = callerOf('default');
+  const transport = new SimulatedNetwork(life.world, { life, caller }, life.world.coordinators);
+  const hello = await greet(transport, { timers, observer: SILENT, connectMs: undefined });
+  const hinted = await transport.request<Hinted>({ kind: 'waitForLeaseHint', body: {} });
+  return remoteLeases({ transport, hello, hinted, timers });
 }
 
 export function callerOf(project: string): Caller {
-  const roles = new Set<Role>(['work']);
+  const roles = new Set<Role>(['work', 'lease']);
   return {
     key: `key of ${project}`,
     name: project,
@@ -210,7 +225,7 @@ export class SimulatedNetwork implements Transport {
 
   #deliver<Result>(coordinator: Coordinator, message: TransportRequest): Promise<Result> {
     const { signal: _, ...sent } = message;
-    const dispatch = dispatchOf({ coordinator });
+    const dispatch = dispatchOf({ coordinator, transport: 'in-process' });
     const admit = async (): Promise<Caller> => this.#caller;
     const stopping = new AbortController().signal;
     return inProcessTransport({ coordinator, dispatch, admit, stopping }).request<Result>(sent);

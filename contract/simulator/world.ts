@@ -31,6 +31,8 @@ export interface Checker {
   readonly name: string;
   /** Called in the event in which the store has handled a call. */
   handled?(call: StoreCall): void;
+  /** Called after all calls of one event. */
+  settled?(): void;
   /** Called when a backup replaced the store. */
   restored?(): void;
   /** Called when a backup was made. */
@@ -160,6 +162,7 @@ export class World implements StoreServer {
     for (const call of handled) {
       for (const checker of this.checkers) checker.handled?.(call);
     }
+    for (const checker of this.checkers) checker.settled?.();
   }
 
   stream(name: string): Random {

@@ -28,8 +28,9 @@ export type TransportOffer = 'envelopes' | 'limit' | 'signed' | 'calls';
  * - `asking`: workers claim.
  * - `references`: workers can read large values.
  * - `heartbeats`: heartbeats of steps reach the coordinator while their step runs.
+ * - `leases`: workers can acquire leases.
  */
-export type TransportHabit = 'asking' | 'references' | 'heartbeats';
+export type TransportHabit = 'asking' | 'references' | 'heartbeats' | 'leases';
 
 /** A capability that a case needs. */
 export type TransportNeed = TransportOffer | TransportHabit;
@@ -83,6 +84,8 @@ export interface TransportHarness {
   twice(message: TransportRequest): Promise<readonly [unknown, unknown]>;
   /** Delivers an envelope unchanged. */
   deliver(envelope: unknown): Promise<ReplyEnvelope>;
+  /** Stops the coordinator, also twice. The store stays open. */
+  stop?(): Promise<void>;
   /** Delivers a forged message. Returns undefined if it gets no response. */
   forge(message: TransportRequest, how: Forgery): Promise<ReplyEnvelope | undefined>;
 }
@@ -97,8 +100,6 @@ export interface TransportHarness {
  * await harness.close();
  */
 export interface OpenTransportHarness extends TransportHarness {
-  /** Stops the coordinator. The store stays open. */
-  stop?(): Promise<void>;
   /** Stops the coordinator and closes the store. */
   close(): Promise<void>;
 }
@@ -130,10 +131,11 @@ const WITHOUT: Readonly<Record<TransportNeed, string>> = {
   asking: 'is called: the coordinator claims for it',
   references: 'cannot read values that are too large for a row',
   heartbeats: 'sends its writes when its steps have ended',
+  leases: 'has no connection to acquire leases with',
 };
 
 function isHabit(need: TransportNeed): need is TransportHabit {
-  return need === 'asking' || need === 'references' || need === 'heartbeats';
+  return ['asking', 'references', 'heartbeats', 'leases'].includes(need);
 }
 
 /**

@@ -211,6 +211,7 @@ export const envelopeCases: readonly TransportCase[] = [
         ['await-settled', {}],
         ['cancel-requested', { key }],
         ['attached', {}],
+        ['lease-ended', {}],
         ['checkpointed', {}],
       ];
       for (const [kind, body] of lacking) {
@@ -287,9 +288,7 @@ export const envelopeCases: readonly TransportCase[] = [
       }));
       const { results } = await ann.request<{ readonly results: readonly WriteResult[] }>(
         'writeAsOwner',
-        {
-          writes,
-        },
+        { writes },
       );
       const outcomes = results.map(({ kind, why }) => why ?? kind);
       assert.deepEqual(outcomes, ['recorded', 'seq-taken', 'recorded']);

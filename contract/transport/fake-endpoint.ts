@@ -10,12 +10,12 @@ import {
   type SigningOptions,
 } from '../../src/protocol/messages/signing.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import type { TransportFault } from '../../src/testing/faulty-transport.ts';
 import {
   type PushHandler,
   type PushHandlerOptions,
   pushHandler,
 } from '../../src/worker/push-handler.ts';
+import type { TransportFault } from '../testing/faulty-transport.ts';
 
 /**
  * A call of the coordinator that waits for its response.

@@ -40,6 +40,8 @@ function bodyOf(kind: WorkKind, ann: Peer, id: string): object {
       const held = { id, fence: 1, session: ann.id, seq: 1 } as never;
       return { writes: [{ verb: 'finish', ...finishing(held) }] };
     }
+    case 'messageChild':
+      return { id, child: id, fence: 1, session: ann.id, message: { kind: 'cancel' } };
     case 'putBlob':
     case 'getBlob':
       return { digest: digestOf(BYTES) };
@@ -89,7 +91,7 @@ function notThereForStrangers(kind: WorkKind, code: string): TransportCase {
 
 const OF_SESSIONS = [
   ...(['heartbeat', 'endSession', 'claimExecutions'] as const),
-  ...(['announceWorker', 'listClaims', 'writeAsOwner'] as const),
+  ...(['announceWorker', 'listClaims', 'writeAsOwner', 'messageChild'] as const),
 ];
 
 export const identityCases: readonly TransportCase[] = [

@@ -83,9 +83,7 @@ export const inFlightCases: readonly TransportCase[] = [
       for (let sent = 0; sent < 3; sent += 1) await harness.store.executions.signal(signalling(id));
       const { items } = await ann.request<{ readonly items: readonly InboxMessage[] }>(
         'readInbox',
-        {
-          ...{ id, after: 1, limit: 1 },
-        },
+        { ...{ id, after: 1, limit: 1 } },
       );
       assert.deepEqual(
         items.map(({ n }) => n),

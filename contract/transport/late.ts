@@ -1,18 +1,30 @@
 // Late messages change nothing that has happened since.
 
 import assert from 'node:assert/strict';
-import { faultyTransport } from '../../src/testing/faulty-transport.ts';
+import type { WriteTransport } from '../../src/features/audit/model.ts';
 import {
   commanding,
   kindsOf,
   later,
   mustSubmit,
+  PROJECT,
   statusOf,
   step,
   writing,
 } from '../execution/worker.ts';
+import { faultyTransport } from '../testing/faulty-transport.ts';
 import type { TransportCase } from './contract-case.ts';
 import { assertKind, assertWhy, owner, Peer, peer, takenOver } from './peer.ts';
+
+const TRANSPORTS: Readonly<Record<WriteTransport, RegExp>> = {
+  embedded: /^a transport always has a name$/,
+  'in-process': /in-process/i,
+  http: /REST|HTTP|Python/i,
+  stream: /stream/i,
+  grpc: /gRPC/i,
+  sqs: /SQS/i,
+  push: /push/i,
+};
 
 type Verb = 'record' | 'finish' | 'park' | 'giveBack';
 const VERBS: readonly Verb[] = ['record', 'finish', 'park', 'giveBack'];
@@ -49,6 +61,26 @@ function orphan(verb: Verb): TransportCase {
 }
 
 export const lateCases: readonly TransportCase[] = [
+  {
+    upholds: 'J-10, J-15',
+    name: 'a late write is counted with its worker, its transport and how late it was',
+    async run(harness) {
+      const { ann, hers } = await takenOver(harness);
+      assertWhy(await ann.record(hers), 'superseded');
+      const { executions } = harness.store;
+      const query = { project: PROJECT, execution: hers.id, limit: 10 };
+      // A coordinator stores its counts when it stops.
+      await harness.stop?.();
+      const [counted, ...others] = await executions.refusals(query);
+      assert.deepEqual(others, []);
+      assert.deepEqual(
+        [counted?.owner, counted?.session, counted?.fence, counted?.count],
+        [ann.owner, ann.id, hers.fence, 1],
+      );
+      assert.ok((counted?.lateMs ?? -1) >= 0, 'its lateness is known');
+      assert.match(ann.transport.name, TRANSPORTS[counted?.transport ?? 'embedded']);
+    },
+  },
   ...VERBS.map(zombie),
   ...VERBS.map(orphan),
   {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { digestOf } from '../../src/support/digest.ts';
-import { faultyTransport } from '../../src/testing/faulty-transport.ts';
 import { kindsOf, later, mustSubmit, statusOf, writing } from '../execution/worker.ts';
+import { faultyTransport } from '../testing/faulty-transport.ts';
 import { refusedWith, type TransportCase, type TransportHarness } from './contract-case.ts';
 import { assertKind, owner, Peer, peer, takenOver } from './peer.ts';
 

@@ -48,8 +48,5 @@ export const releaseCases: readonly TransportCase[] = [
     ...right,
     contracts: Object.fromEntries(Object.keys(right.contracts).map((name) => [name, 'other'])),
   })),
-  refused('of an unregistered release', 'release-unknown', (right) => ({
-    ...right,
-    name: 'v9',
-  })),
+  refused('of an unregistered release', 'release-unknown', (right) => ({ ...right, name: 'v9' })),
 ];

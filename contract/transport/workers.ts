@@ -1,17 +1,28 @@
 // Guarantees for pipelines, with the engine at the other end of the transport.
 
 import assert from 'node:assert/strict';
+import type { ChildFailed } from '../../src/engine/failures.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { hostStep, pipeline, remoteStep } from '../../src/engine/pipeline.ts';
 import { aesCodec } from '../../src/engine/values/aes-codec.ts';
+import type { Schema } from '../../src/engine/values/schema.ts';
 import type { SessionId } from '../../src/lease/names.ts';
 import type { WorkKind } from '../../src/protocol/messages/work-messages.ts';
 import { systemTimers } from '../../src/support/timer.ts';
-import { faultyTransport, type TransportFault } from '../../src/testing/faulty-transport.ts';
 import { openWorker, type RemoteWorkerOptions } from '../../src/worker/open-worker.ts';
 import { kindsOf, PIPELINE } from '../execution/worker.ts';
+import { faultyTransport, type TransportFault } from '../testing/faulty-transport.ts';
 import type { TransportCase, TransportHarness } from './contract-case.ts';
 import { handlerAnywhere } from './fake-endpoint.ts';
+
+const TEXT: Schema<string> = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) =>
+      typeof value === 'string' ? { value } : { issues: [{ message: 'must be text' }] },
+  },
+};
 
 interface Working {
   readonly session: SessionId;
@@ -68,6 +79,9 @@ async function staged(
     await play({
       holdfast,
       async work(pipelines, options = {}) {
+        for (const { name } of pipelines) {
+          assert.ok(transportPipelines.includes(name), `transportPipelines lacks "${name}"`);
+        }
         const worker = await openWorking(harness, { ...options, pipelines });
         workers.push(worker);
         return worker;
@@ -91,8 +105,8 @@ const caller = pipeline({
  * for these.
  */
 export const transportPipelines: readonly string[] = [
-  ...[PIPELINE, 'three', 'slow', 'two-step', 'waits', 'family', 'large', 'fails'],
-  ...[caller.name, hosted.name],
+  ...[PIPELINE, 'three', 'slow', 'two-step', 'waits', 'family', 'large', 'fails', 'fails once'],
+  ...['parent', 'listening', 'cart', caller.name, hosted.name],
 ];
 
 const three = pipeline({
@@ -200,6 +214,73 @@ const takeovers: readonly TransportCase[] = [
         assert.equal((await holdfast.read(handle.id))?.heartbeats, undefined);
         thawed.open();
         await first.stop();
+      }),
+  },
+  {
+    upholds: 'M-12, X-106',
+    name: 'a block yields its lease when it parks, and takes it again under a higher fence',
+    needs: 'leases',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        const fences: number[] = [];
+        const slow = pipeline({
+          name: 'slow',
+          run: (ctx) =>
+            ctx.lease('stock/17', async (lease) => {
+              await ctx.step('first', () => fences.push(lease.fence));
+              await ctx.receive('go');
+              return ctx.step('second', () => {
+                lease.assertHeld();
+                fences.push(lease.fence);
+                return 'done';
+              });
+            }),
+        });
+        await work([slow]);
+        const { id, result } = await holdfast.submit(slow, undefined);
+        while ((await holdfast.read(id))?.status !== 'waiting') await systemTimers.pause(5);
+        const exits = async (): Promise<readonly string[]> => {
+          const page = await harness.store.leases.events({ after: 0, limit: 1_000 });
+          const events = page.kind === 'events' ? page.events : [];
+          return events.flatMap((event) => (event.kind === 'ended' ? event.exit : []));
+        };
+        while ((await exits()).length === 0) await systemTimers.pause(5);
+        await holdfast.signal(id, { name: 'go' });
+        assert.equal(await result(), 'done');
+        assert.equal(fences.length, 2);
+        assert.ok((fences[1] ?? 0) > (fences[0] ?? 0), 'a higher fence');
+        while ((await exits()).length < 2) await systemTimers.pause(5);
+        assert.deepEqual(await exits(), ['yielded', 'finished']);
+        assert.equal((await kindsOf(harness.store, id)).at(-2), 'lease-ended');
+      }),
+  },
+  {
+    upholds: 'M-12, X-107',
+    name: 'blocks of two executions exclude each other, and the second waits for the first',
+    needs: 'leases',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        let inside = 0;
+        const slow = pipeline({
+          name: 'slow',
+          run: (ctx) =>
+            ctx.lease('stock/17', (lease) =>
+              ctx.step('only', async () => {
+                lease.assertHeld();
+                inside += 1;
+                assert.equal(inside, 1, 'alone');
+                await systemTimers.pause(20);
+                inside -= 1;
+                return lease.fence;
+              }),
+            ),
+        });
+        await work([slow]);
+        const handles = await Promise.all(
+          Array.from({ length: 3 }, () => holdfast.submit(slow, undefined)),
+        );
+        const fences = await Promise.all(handles.map((each) => each.result()));
+        assert.equal(new Set(fences).size, 3);
       }),
   },
   {
@@ -377,6 +458,73 @@ export const workerCases: readonly TransportCase[] = [
     },
   },
   {
+    upholds: 'M-12, X-125, X-126',
+    name: 'a remote parent signals and cancels its children, and finds one by its key',
+    needs: 'references',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        const listening = pipeline({ name: 'listening', run: (ctx) => ctx.receive('word') });
+        const parent = pipeline({
+          name: 'parent',
+          async run(ctx) {
+            const listener = await ctx.spawn(listening, undefined, { key: 'heard' });
+            const taken = await ctx.spawn(listening, undefined, { key: 'heard' });
+            const none = await taken.result().catch((error: ChildFailed) => error.failure?.code);
+            await listener.signal('word', 'hello');
+            const left = await ctx.spawn(listening, undefined);
+            await left.cancel();
+            const end = await left.result().catch((error: ChildFailed) => error.status);
+            return [await listener.result(), none, end];
+          },
+        });
+        await work([parent, listening]);
+        const handle = await holdfast.submit(parent, undefined);
+        assert.deepEqual(await handle.result(), ['hello', 'key-in-use', 'cancelled']);
+        assert.equal((await holdfast.read('key:heard'))?.parent?.id, handle.id);
+      }),
+  },
+  {
+    upholds: 'M-12, X-127, X-128, X-129, X-130',
+    name: 'a remote worker replies to updates, publishes values and answers queries',
+    needs: 'references',
+    run: (harness) =>
+      staged(harness, async ({ work }) => {
+        const cart = pipeline({
+          name: 'cart',
+          messages: { add: TEXT },
+          queries: ['items'],
+          async run(ctx) {
+            const items: string[] = [];
+            ctx.onQuery('items', () => items);
+            while (items.length < 2) {
+              const update = await ctx.receive<string>('add', { update: true });
+              items.push(update.value);
+              await ctx.publish('count', items.length);
+              await update.reply(items.length);
+            }
+            return items;
+          },
+        });
+        const holdfast = new Holdfast({ store: harness.store, relayAnswersMs: 30_000 });
+        try {
+          await work([cart]);
+          const { id } = await holdfast.submit(cart, undefined);
+          const add = (value: unknown, key: string) =>
+            holdfast.update(id, { name: 'add', value, key, timeoutMs: 30_000 });
+          const first = { kind: 'replied', key: 'a', value: 1 };
+          assert.deepEqual(await add('tent', 'a'), first);
+          assert.deepEqual(await add('tent', 'a'), first);
+          assert.equal((await add(17, 'b')).kind, 'rejected');
+          assert.deepEqual(await holdfast.query(id, { name: 'items' }), ['tent']);
+          assert.equal(await holdfast.published(id, 'count'), 1);
+          assert.equal((await add('stove', 'c')).kind, 'replied');
+          assert.deepEqual(await holdfast.result(id), ['tent', 'stove']);
+        } finally {
+          await holdfast.close();
+        }
+      }),
+  },
+  {
     upholds: 'M-12',
     name: 'a failed step is tried again, and its execution fails when the attempts run out',
     run: (harness) =>
@@ -395,6 +543,33 @@ export const workerCases: readonly TransportCase[] = [
         await work([fails]);
         assert.equal(await (await holdfast.submit(fails, { recovers: true })).result(), 2);
         await assert.rejects((await holdfast.submit(fails, { recovers: false })).result());
+      }),
+  },
+  {
+    upholds: 'M-12, X-133',
+    name: 'an execution whose step failed for good is tried again, with the results of its other steps',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        const ran: string[] = [];
+        const fails = pipeline({
+          name: 'fails once',
+          executionRetry: { attempts: 2, initialMs: 1 },
+          async run(ctx) {
+            ctx.setAttributes({ stage: 'begun' });
+            await ctx.step('first', () => void ran.push('first'));
+            const run = (): string => {
+              ran.push('second');
+              if (ran.length === 2) throw new Error('as asked');
+              return 'done';
+            };
+            return ctx.step('second', run, { retry: { attempts: 1 } });
+          },
+        });
+        await work([fails]);
+        const { id, result } = await holdfast.submit(fails, undefined);
+        assert.equal(await result(), 'done');
+        assert.deepEqual(ran, ['first', 'second', 'second']);
+        assert.deepEqual((await holdfast.read(id))?.attributes, { stage: 'begun' });
       }),
   },
   shaky('every fifth reply is lost', (nth) => (nth % 5 === 0 ? 'reply-lost' : undefined)),

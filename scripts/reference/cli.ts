@@ -55,7 +55,13 @@ async function commandText(entry: CommandEntry): Promise<string> {
     codeBlock('text', spec.usage),
     ...flagTable(spec, entry.name),
     codeBlock('sh', entry.examples.join('\n')),
+    ...exitCodeTable(spec),
   ].join('\n\n');
+}
+
+function exitCodeTable({ exitCodes = {} }: CommandSpec): readonly string[] {
+  const rows = Object.entries(exitCodes);
+  return rows.length === 0 ? [] : [tableOf([['Exit code', 'Meaning'], ...rows])];
 }
 
 /** Commands other than `serve` that take all settings would repeat the same long list. */

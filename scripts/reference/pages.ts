@@ -1,4 +1,4 @@
-// Renders all generated pages of docs/reference.
+// Renders all generated pages of docs/reference, and those of docs/compare about scenarios.
 
 import { type PublicExport, publicApi } from '../../test/tidy/public-api.ts';
 import { cliPage } from './cli.ts';
@@ -7,6 +7,7 @@ import { errorsPage } from './errors.ts';
 import { eventsPage } from './events.ts';
 import { metricsPage } from './metrics.ts';
 import { apiDocument, restIndex, restPages } from './rest.ts';
+import { scenarioPages } from './scenarios.ts';
 import { typescriptIndex, typescriptPages } from './typescript.ts';
 
 /** Texts by path from the repository's root. */
@@ -22,6 +23,7 @@ export async function committedPages(api: readonly PublicExport[] = publicApi())
     'docs/reference/metrics.md': await metricsPage(),
     'docs/reference/rest.md': restIndex(),
     'docs/reference/typescript.md': typescriptIndex(api),
+    ...scenarioPages(),
   };
 }
 

@@ -11,7 +11,8 @@ const SOURCE = 'the exports and their JSDoc';
 /** For what a user imports each entry point. */
 const PURPOSES: Readonly<Record<string, string>> = {
   holdfast: 'Open Holdfast, define pipelines, submit and run executions, and use leases.',
-  'holdfast/recipes': 'Run work under a lease: `withLease`, election, pool and registry.',
+  'holdfast/recipes':
+    'Run work under a lease: `withLease`, election, pool, semaphore, `once` and registry.',
   'holdfast/store/memory': 'A store in memory, for tests.',
   'holdfast/store/sqlite': 'A store in a SQLite file.',
   'holdfast/store/postgres': 'A store in PostgreSQL.',
@@ -22,7 +23,9 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'holdfast/archive/s3': 'An archive of ended executions in S3.',
   'holdfast/guards/postgres': 'Check fences in your PostgreSQL tables.',
   'holdfast/guards/sqlite': 'Check fences in your SQLite tables.',
+  'holdfast/guards/mysql': 'Check fences in your MySQL or MariaDB tables.',
   'holdfast/guards/redis': 'Check fences in Redis.',
+  'holdfast/guards/s3': 'Check fences in S3-compatible storage.',
   'holdfast/guards/http': 'Send fences with HTTP requests, and check them in a service.',
   'holdfast/guards/files': 'Check fences when you replace files.',
   'holdfast/server': 'Run a coordinator in your process.',

@@ -5,8 +5,8 @@ import { brotliCompressSync, constants } from 'node:zlib';
 import type { PackedSite } from '../../src/server/docs-files.ts';
 
 const BINARY: ReadonlySet<string> = new Set(['.png', '.woff2', '.ico']);
-/** 10 makes a file that is 10 % smaller and takes ten times as long. */
-const QUALITY = 9;
+/** 9 makes a file that is 10 % larger, in a tenth of the time. */
+const QUALITY = 10;
 
 /** Packs the files of a built site into the one file that a coordinator reads. */
 export function packedSite(folder: string): Buffer {

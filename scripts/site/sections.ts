@@ -54,6 +54,7 @@ const INTERNALS: readonly Source[] = [
   { pattern: 'ARCHITECTURE.md', into: 'internals', order: 1 },
   { pattern: 'docs/promises.md', into: 'internals', order: 2 },
   { pattern: 'docs/verification.md', into: 'internals', order: 3 },
+  { pattern: 'docs/performance.md', into: 'internals', order: 3 },
   { pattern: 'docs/bugs.md', into: 'internals', order: 3 },
   { pattern: 'CONTRIBUTING.md', into: 'internals', order: 4 },
   { pattern: 'SECURITY.md', into: 'internals', order: 5 },

@@ -11,7 +11,7 @@ export interface Plan {
   /** Files and folders to run. Empty: everything. */
   readonly filters: readonly string[];
   readonly without: readonly string[];
-  /** Chooses the samples of `test` and the first family of `guard`. */
+  /** Chooses the samples of `test` and the second family of `guard`. */
   readonly seed: number;
   readonly part: { readonly nth: number; readonly of: number };
 }
@@ -22,7 +22,7 @@ export const HELP = `npm test -- [files and folders] [options]
 
   npm run check            Format, lint, types, layout, unit tests, contracts in memory; no services
   npm test                 Every promise, store, transport, page and command, with samples of long families
-  npm run test:guard       Long families in full, one after the other, until six minutes have passed; the commit chooses the first
+  npm run test:guard       Two minutes of chaos, then long families in full until six minutes have passed; the commit chooses the first
   npm run test:all         Everything in full
 
 Options

@@ -21,10 +21,10 @@ const GROUPS: Readonly<Record<string, string>> = {
 
 /** Not grouped: these files are long, wait at their top level, or change the whole process. */
 const ALONE: readonly string[] = [
-  'test/archive/{kill,s3}.test.ts',
-  'test/cli/{executions,init,serve,store-commands}.test.ts',
+  'test/archive/{erase,kill,s3}.test.ts',
+  'test/cli/{executions,init,lease-run-*,serve,store-commands}.test.ts',
   'test/console/{browser,five-minutes}-*.test.ts',
-  'test/engine/{clock-jumps,full-disk,memory,postgres,sqlite,suspects-postgres,suspend*,warnings}.test.ts',
+  'test/engine/{claim-behind-submit*,clock-jumps,full-disk,joining-*,memory,postgres,sqlite,suspects-postgres,suspend*,warnings}.test.ts',
   'test/etcd/mutation-etcd.test.ts',
   'test/postgres/{plans,slow-migration,submit-within}-postgres.test.ts',
   'test/server/{behaviours,many-nodes,nodes,recovery-in-time,rolling-deploy,routes}-*.test.ts',

@@ -70,8 +70,10 @@ export function isFull(tier: Tier): boolean {
 }
 
 function startingAt(families: readonly Family[], seed: number): readonly Family[] {
-  const first = seed % families.length;
-  return [...families.slice(first), ...families.slice(0, first)];
+  const always = families.filter(({ isAlways }) => isAlways);
+  const others = families.filter(({ isAlways }) => !isAlways);
+  const first = seed % others.length;
+  return [...always, ...others.slice(first), ...others.slice(0, first)];
 }
 
 function batchesOf(families: readonly Family[], files: readonly string[]): readonly Batch[] {

@@ -11,7 +11,7 @@ import type {
   WorkerStore,
 } from '../../src/store/contract/execution-store.ts';
 import { type Clock, systemClock } from '../../src/support/clock.ts';
-import { systemTimers } from '../../src/support/timer.ts';
+import { systemTimers, type Timers } from '../../src/support/timer.ts';
 import { greet } from '../../src/worker/greet.ts';
 import { httpTransport } from '../../src/worker/http-transport.ts';
 import { remoteStore } from '../../src/worker/remote-store.ts';
@@ -22,6 +22,8 @@ const TTL_MS = 600_000;
 const startMs = systemClock.wallMs();
 /** Time does not pass, so polling and caches behave the same in every walk. */
 export const CLOCK: Clock = { wallMs: () => startMs, monotonicMs: () => 0 };
+/** The coordinator does nothing by itself during a request, however long a busy machine takes. */
+const TIMERS: Timers = { ...systemTimers, after: () => () => undefined };
 const ORDER = 'order' as PipelineName;
 
 export interface Walked {
@@ -147,6 +149,7 @@ async function openRemote(store: CoordinatorStore): Promise<{
     maintenance: false,
     console: false,
     clock: CLOCK,
+    timers: TIMERS,
   });
   const key = server.firstKey ?? '';
   const transport = httpTransport({

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { openStore } from '../../src/embedded/open-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { systemTimers } from '../../src/support/timer.ts';
 import { CLOCK, WALKED, type Walked } from './requests.ts';
 import { trace } from './trace.ts';
 
@@ -24,8 +25,9 @@ export async function walk(
   try {
     for (const { name, call, open } of WALKED) {
       if (!names.includes(name)) continue;
+      // With timers of its own, the store does not wake other processes, which happens at any time.
       const store = await (storeAddress === undefined
-        ? openSqliteStore({ file: join(folder, `${name}.db`), clock: CLOCK })
+        ? openSqliteStore({ file: join(folder, `${name}.db`), clock: CLOCK, timers: systemTimers })
         : openStore(storeAddress));
       const { prepare, close } = await open(store);
       walks.push({ name, call, files: await trace(prepare) });

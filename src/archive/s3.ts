@@ -3,12 +3,14 @@
 
 import { digestOf } from '../support/digest.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
+import { loadPackage } from '../support/load-package.ts';
 import {
   boundedText,
   integerOption,
   readOptions,
   requireUrl,
   thrownText,
+  wordsIn,
 } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { type Archive, ArchiveUnavailable, isArchivePath } from './port.ts';
@@ -35,10 +37,9 @@ export interface S3ArchiveOptions {
   readonly timeoutMs?: number;
 }
 
-const NAMES: readonly (keyof S3ArchiveOptions)[] = [
-  ...(['url', 'bucket', 'accessKeyId', 'secretAccessKey', 'sessionToken', 'region'] as const),
-  ...(['prefix', 'timeoutMs'] as const),
-];
+const NAMES: readonly (keyof S3ArchiveOptions)[] = wordsIn(
+  'url bucket accessKeyId secretAccessKey sessionToken region prefix timeoutMs',
+);
 const TEXT_BYTES_MAX = 1_024;
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
@@ -70,7 +71,8 @@ interface Bucket {
 export async function openS3Archive(given: S3ArchiveOptions): Promise<Archive> {
   const options = readS3Options(given);
   const { url, bucket, accessKeyId, secretAccessKey, sessionToken, prefix = '' } = options;
-  const AwsClient = await loadSigner();
+  const AwsClient = (await loadPackage('An archive in S3', 'aws4fetch', () => import('aws4fetch')))
+    .AwsClient;
   const client = new AwsClient({
     ...{ accessKeyId, secretAccessKey, service: 's3', region: options.region ?? 'us-east-1' },
     ...(sessionToken === undefined ? {} : { sessionToken }),
@@ -123,18 +125,6 @@ function readS3Options(given: S3ArchiveOptions): S3ArchiveOptions {
     integerOption(`${what}: timeoutMs`, timeoutMs, { min: 100, max: 3_600_000 });
   }
   return options;
-}
-
-async function loadSigner(): Promise<typeof import('aws4fetch').AwsClient> {
-  try {
-    return (await import('aws4fetch')).AwsClient;
-  } catch (cause) {
-    throw new Fault(
-      'driver-missing',
-      'An archive in S3 needs the package "aws4fetch". Nothing was opened. Install it beside holdfast: npm install aws4fetch',
-      { cause },
-    );
-  }
 }
 
 interface S3Response {

@@ -23,6 +23,7 @@ import {
   tradeOffSvg,
 } from '../observe/index.ts';
 import { InvalidInput } from '../support/fault.ts';
+import { present } from '../support/options.ts';
 import {
   type CommandSpec,
   type ExitCode,
@@ -101,9 +102,11 @@ function goalsFrom(typed: Typed): Goals {
   const falseLosses = integerText('false-losses', typed.text('false-losses'), 1);
   try {
     return goalsOf(typed.text('preset') ?? PRESET_DEFAULT, {
-      ...(longestEffectMs === undefined ? {} : { longestEffectMs }),
-      ...(takeoverP99MsMax === undefined ? {} : { takeoverP99MsMax }),
-      ...(falseLosses === undefined ? {} : { falseLossesPer1000LeaseDaysMax: falseLosses }),
+      ...present({
+        longestEffectMs,
+        takeoverP99MsMax,
+        falseLossesPer1000LeaseDaysMax: falseLosses,
+      }),
     });
   } catch (fault) {
     if (fault instanceof InvalidInput) throw new UsageProblem(fault.message);
@@ -156,12 +159,7 @@ function replaySettingsFrom(typed: Typed): LeaseSettings | undefined {
       `--replay-grace-ms must be at most half of --replay-ttl-ms; got "${graceMs}".`,
     );
   }
-  return {
-    ttlMs,
-    heartbeatMs: ttlMs / 3,
-    graceMs,
-    guardMs: Math.max(5, Math.floor(ttlMs / 100)),
-  };
+  return { ttlMs, heartbeatMs: ttlMs / 3, graceMs, guardMs: Math.max(5, Math.floor(ttlMs / 100)) };
 }
 
 function showAdvice(advice: Advice): void {

@@ -23,10 +23,15 @@ export interface CommandSpec {
   readonly flags: Readonly<Record<string, Flag>>;
   /** The allowed values of the first word, if they can be listed. */
   readonly choices?: readonly string[];
-  /** The exit code: 0 success, 1 a negative result, 2 wrong usage or a fault. */
-  execute(typed: Typed): Promise<ExitCode>;
+  /** Exit codes beside the usual ones, for the help. */
+  readonly exitCodes?: Readonly<Record<string, string>>;
+  /** The exit code for faults and wrong usage, if not the usual one. */
+  faultCode?(words: readonly string[]): number | undefined;
+  /** The exit code, usually an `ExitCode`. */
+  execute(typed: Typed): Promise<number>;
 }
 
+/** 0 success, 1 a negative result, 2 wrong usage or a fault. */
 export type ExitCode = 0 | 1 | 2;
 
 export interface Flag {
@@ -71,7 +76,12 @@ export function parseTyped(spec: CommandSpec, words: readonly string[]): Typed {
   });
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
-    if (!Object.hasOwn(flags, token.name)) throw unknown('flag', token.rawName, flagNames(flags));
+    if (!Object.hasOwn(flags, token.name))
+      throw unknown(
+        'flag',
+        token.rawName,
+        Object.keys(flags).map((name) => `--${name}`),
+      );
     const takesText = flags[token.name]?.value !== undefined;
     if (takesText && token.value === undefined) {
       throw new UsageProblem(`${token.rawName} needs a value. Usage: ${spec.usage}`);
@@ -85,10 +95,6 @@ export function parseTyped(spec: CommandSpec, words: readonly string[]): Typed {
     text: (flag) => (typeof values[flag] === 'string' ? values[flag] : undefined),
     isSet: (flag) => values[flag] === true,
   };
-}
-
-function flagNames(flags: Readonly<Record<string, Flag>>): readonly string[] {
-  return Object.keys(flags).map((name) => `--${name}`);
 }
 
 export function unknown(what: string, typed: string, known: readonly string[]): UsageProblem {
@@ -175,7 +181,7 @@ export function wordsOf<const Names extends readonly string[]>(
 /** A subcommand: the first word selects it, and the other words belong to it. */
 export interface Verb {
   readonly usage: string;
-  execute(typed: Typed): Promise<ExitCode>;
+  execute(typed: Typed): Promise<number>;
 }
 
 /** Without a word, the first subcommand runs. */

@@ -41,7 +41,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
         'holdfast conform -- python3 worker.py',
         'holdfast conform --url http://127.0.0.1:7433 --case replay,retry-after',
       ],
-      load: async () => (await import('./conform/conform.ts')).conformCommand,
+      load: async () => (await import('./conform.ts')).conformCommand,
     },
   }),
   Executions: group({
@@ -110,6 +110,27 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       ],
       load: async () => (await operations()).signalCommand,
     },
+    update: {
+      summary: 'Send an update to an execution and print the reply',
+      examples: [
+        `holdfast update ${EXECUTION} add '{"item":"tent"}'`,
+        `holdfast update ${EXECUTION} add @item.json --key add/1 --wait-ms 30000`,
+      ],
+      load: async () => (await import('../features/updates/cli.ts')).updateCommand,
+    },
+    query: {
+      summary: 'Ask the code of an execution and print the answer',
+      examples: [`holdfast query ${EXECUTION} status`, `holdfast query ${EXECUTION} item '"tent"'`],
+      load: async () => (await import('../features/updates/cli.ts')).queryCommand,
+    },
+    published: {
+      summary: 'Print a value that an execution published',
+      examples: [
+        `holdfast published ${EXECUTION} status`,
+        `holdfast published ${EXECUTION} status --wait-ms 30000`,
+      ],
+      load: async () => (await import('../features/updates/cli.ts')).publishedCommand,
+    },
   }),
   'Questions and failures': group({
     answer: {
@@ -124,6 +145,14 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       summary: 'List executions that failed for good',
       examples: ['holdfast dead-letters', 'holdfast dead-letters --pipeline order --step charge'],
       load: async () => (await lists()).deadLettersCommand,
+    },
+    erase: {
+      summary: 'Erase the values of an ended execution for good',
+      examples: [
+        `holdfast erase ${EXECUTION} --reason "request 4711"`,
+        `holdfast erase ${EXECUTION} --reason "request 4711" --json`,
+      ],
+      load: async () => (await operations()).eraseCommand,
     },
     redrive: {
       summary: 'Run a failed execution again, from the step that failed',
@@ -158,15 +187,51 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       examples: ['holdfast workers', 'holdfast workers --json'],
       load: async () => (await lists()).workersCommand,
     },
+    refusals: {
+      summary: 'List late writes of replaced workers, all refused',
+      examples: ['holdfast refusals', `holdfast refusals --execution ${EXECUTION}`],
+      load: async () => (await lists()).refusalsCommand,
+    },
+    lease: {
+      summary: 'Run a program under a lease, and list, show, drain, revoke and watch leases',
+      examples: [
+        'holdfast lease run reports/nightly --wait -- ./report.sh --all',
+        'holdfast lease run import --store ./leases.db --checkpoint-file state.json -- node import.js',
+        'holdfast lease list --prefix reports/',
+        'holdfast lease drain reports/nightly --reason "host is being replaced"',
+      ],
+      load: async () => (await import('../features/leases/cli.ts')).lease,
+    },
     leases: {
-      summary: 'List leases and their holders',
-      examples: ['holdfast leases', 'holdfast leases --prefix tenant-7/'],
+      summary: 'List the leases of all projects and their holders',
+      examples: ['holdfast leases', 'holdfast leases --stale-owner true'],
       load: async () => (await lists()).leasesCommand,
     },
     schedules: {
-      summary: 'List schedules and their next times',
-      examples: ['holdfast schedules', 'holdfast schedules --json'],
-      load: async () => (await lists()).schedulesCommand,
+      summary: 'List schedules, run one now, submit past times, pause, resume and remove one',
+      examples: [
+        'holdfast schedules',
+        'holdfast schedules trigger nightly',
+        'holdfast schedules backfill nightly --from 2026-11-01 --to 2026-11-08',
+      ],
+      load: async () => (await import('../features/schedules/cli.ts')).schedulesCommand,
+    },
+    channel: {
+      summary: 'List channels, create, test and remove one, see and replay its messages',
+      examples: [
+        'holdfast channel put orders --to https://example.com/hooks --events execution-ended',
+        'holdfast channel log orders --state failed',
+        'holdfast channel replay orders',
+      ],
+      load: async () => (await import('../features/channels/cli.ts')).channelCommand,
+    },
+    audit: {
+      summary: 'List who did what: operations of people, newest first',
+      examples: [
+        'holdfast audit --from 2026-11-17T02:00:00Z --to 2026-11-17T03:00:00Z',
+        'holdfast audit --action cancel',
+      ],
+      load: async () => (await lists()).auditCommand,
     },
     views: {
       summary: 'List the saved views of the console',

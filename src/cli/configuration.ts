@@ -16,7 +16,7 @@ import {
 import type { ConfiguredEndpoint } from '../server/config-schema.ts';
 import { environmentWith } from '../support/environment.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { shown } from '../support/options.ts';
+import { shown, wordsIn } from '../support/options.ts';
 import type { Flag, Typed } from './command.ts';
 import { print, printLine, table } from './screen.ts';
 
@@ -85,10 +85,9 @@ function parsed(file: string, text: string): unknown {
   }
 }
 
-const PATHS: readonly string[] = [
-  ...['store', 'tls.keyFile', 'tls.certFile', 'archive.folder'],
-  ...['sqs.keysFile', 'push.signingFile', 'links.signingFile'],
-];
+const PATHS: readonly string[] = wordsIn(
+  'store tls.keyFile tls.certFile archive.folder sqs.keysFile push.signingFile links.signingFile channels.signingFile',
+);
 
 /** Paths in a file are relative to the file, not to the working directory. */
 function withPathsFrom(folder: string, values: Source['values']): Source['values'] {

@@ -99,6 +99,7 @@ class Running implements Beside {
 
   /** Watches folders, because editors save by replacing a file. */
   #watch(): void {
+    const before = this.#watchers.size;
     for (const file of this.#module.files) {
       const folder = dirname(file);
       if (this.#watchers.has(folder)) continue;
@@ -110,6 +111,8 @@ class Running implements Beside {
         watch(folder, (_, name) => onChange(name)),
       );
     }
+    // A file that was saved between its load and the first watch causes no event.
+    if (this.#watchers.size > before && this.#module.hasChanged) void this.reload();
   }
 
   #concerns(file: string): boolean {

@@ -6,11 +6,16 @@ import { statSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { storePlace } from '../embedded/open-store.ts';
-import type { Source } from '../server/config.ts';
+import type { DemoMessage, Scene } from '../protocol/messages/coordinator.ts';
+import type { Config, Source } from '../server/config.ts';
 import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from './command.ts';
 import { configFlags, sourcesBy } from './configuration.ts';
-import { demoIn } from './demo/beside.ts';
+import { Crew } from './demo/crew.ts';
+import { PIPELINE } from './demo/restaurant.ts';
+import type { CliLog } from './log.ts';
 import { oldNode } from './node-version.ts';
+import { URL_DEFAULT } from './remote/connection.ts';
+import type { RunOptions } from './run-server.ts';
 
 const FOLDER = '.holdfast';
 
@@ -99,4 +104,49 @@ function sourcesFor({ store, folder }: Place, given: readonly Source[]): readonl
   }
   const quiet = { place: 'dev', values: { 'log.format': 'auto', 'log.requests': false } };
   return [quiet, ...given, { place: 'dev', values: fixed }];
+}
+
+// The demo of `holdfast dev`: its workers, its first order, and commands to try.
+
+/** Starts two worker processes; this process serves their story to the console. */
+function demoIn(config: Config): Pick<RunOptions, 'beside' | 'demo'> {
+  let crew: Crew | undefined;
+  return {
+    demo: {
+      read: (): DemoMessage => crew?.read() ?? { workers: [], isPlaying: false, story: [] },
+      play: (scene: Scene): void => crew?.play(scene),
+    },
+    beside: async (store, log, url) => {
+      crew = new Crew(store, log);
+      await startDemo(crew, { config, log, url });
+      return crew;
+    },
+  };
+}
+
+async function startDemo(
+  crew: Crew,
+  { config, log, url }: { readonly config: Config; readonly log: CliLog; readonly url: string },
+): Promise<void> {
+  await crew.start({ store: config.store, postgres: config.postgres });
+  // Idempotent by its key: only the first start submits the order.
+  const { id, existing } = await crew.holdfast.submit(
+    PIPELINE,
+    { dish: 'soup', guest: 'ann', ask: true },
+    { key: 'demo/first' },
+  );
+  if (existing) crew.awaitAnswer(id);
+  else crew.awaitQuestion(id);
+  // The commands work without --url on the default port.
+  const at = url === URL_DEFAULT ? '' : ` --url ${url}`;
+  log.info('demo', {
+    pipeline: PIPELINE,
+    first: id,
+    workers: crew
+      .read()
+      .workers.map(({ name, pid }) => `${name} (${pid})`)
+      .join(', '),
+    try: `holdfast submit ${PIPELINE} '{"dish":"cake","guest":"bob"}' --wait${at}`,
+    watch: `holdfast watch ${id}${at}`,
+  });
 }

@@ -84,11 +84,12 @@ function clockFinding({ kind, clockAheadMs }: StoreReport): StoreFinding {
 const OTHERS = 0o077;
 
 export async function fileFindings(config: Config): Promise<readonly StoreFinding[]> {
-  const { archive, links, push, sqs, tls } = config;
+  const { archive, channels, links, push, sqs, tls } = config;
   const files: readonly (readonly [name: string, path: string | undefined])[] = [
     ['store', fileOf(config.store)],
     ['tls.keyFile', tls.keyFile],
     ['links.signingFile', links.signingFile],
+    ['channels.signingFile', channels.signingFile],
     ['sqs.keysFile', sqs.keysFile],
     ['push.signingFile', push.signingFile],
     ...(push.endpoints ?? []).map(({ signingFile }) => ['push.endpoints', signingFile] as const),

@@ -25,8 +25,9 @@ export function helpText(groups: Readonly<Record<string, readonly CommandEntry[]
 
 export function helpFor(
   { summary, examples }: CommandEntry,
-  { usage, flags }: CommandSpec,
+  { usage, flags, exitCodes = {} }: CommandSpec,
 ): string {
+  const codes = Object.entries(exitCodes).map(([code, text]) => [`  ${code}`, text]);
   const rows = Object.entries(flags).map(([name, flag]) => [
     `  ${flagText(name, flag)}`,
     flagHelp(flag),
@@ -36,7 +37,7 @@ export function helpFor(
     `Usage:\n${indented(usage.split('\n'))}`,
     ...(rows.length === 0 ? [] : [`Flags:\n${table(rows)}`]),
     `Examples:\n${indented(examples)}`,
-    EXIT_CODES,
+    codes.length === 0 ? EXIT_CODES : `${EXIT_CODES}\n${table(codes)}`,
   ].join('\n\n');
 }
 

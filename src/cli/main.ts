@@ -2,12 +2,12 @@
 // The command line. Results go to stdout, problems and progress to stderr.
 
 import '../support/stop-requested.ts';
-import { readFile } from 'node:fs/promises';
 import { CallRefused } from '../client/client.ts';
 import type { Code } from '../support/codes/catalogue.ts';
 import { Fault } from '../support/fault.ts';
 import { withoutSecrets } from '../support/hidden-options.ts';
 import { nearestName } from '../support/options.ts';
+import { packageVersion } from '../support/process-about.ts';
 import {
   type CommandEntry,
   type ExitCode,
@@ -28,7 +28,7 @@ function commandNamed(name: string): CommandEntry {
   throw new UsageProblem(`There is no command "${name}".${hint} List all: holdfast --help.`);
 }
 
-async function main(words: readonly string[]): Promise<ExitCode> {
+async function main(words: readonly string[]): Promise<number> {
   const [name = 'help', ...rest] = words;
   if (name === 'help' || name === '--help' || name === '-h') {
     const [about] = rest;
@@ -36,11 +36,12 @@ async function main(words: readonly string[]): Promise<ExitCode> {
     return 0;
   }
   if (name === 'version' || name === '--version') {
-    print(await ownVersion());
+    print(packageVersion() ?? 'unknown');
     return 0;
   }
   const command = commandNamed(name);
   const spec = await command.load();
+  faultCode = spec.faultCode?.(rest);
   const typed = parseTyped(spec, rest);
   if (typed.isSet('help')) {
     print(helpFor(command, spec));
@@ -56,6 +57,7 @@ async function main(words: readonly string[]): Promise<ExitCode> {
 }
 
 let hint: string | undefined;
+let faultCode: number | undefined;
 
 async function hintFor(typed: Typed, fault: unknown): Promise<string | undefined> {
   const isUnknown = fault instanceof CallRefused && fault.code === 'key-required';
@@ -68,18 +70,8 @@ async function helpOn(command: CommandEntry): Promise<string> {
   return helpFor(command, await command.load());
 }
 
-async function ownVersion(): Promise<string> {
-  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  return String(JSON.parse(manifest).version);
-}
-
-interface Explained {
-  readonly code: string;
-  readonly problem: string;
-}
-
 /** A missing file is the user's matter, so print only its path. Other errors get a stack. */
-function explain(fault: unknown): Explained {
+function explain(fault: unknown) {
   if (fault instanceof UsageProblem || fault instanceof Fault) {
     return { code: fault.code, problem: fault.message };
   }
@@ -131,5 +123,5 @@ try {
   printProblem(`${withoutSecrets(problem)} [${code}]`);
   if (hint !== undefined) printProblem(hint);
   if (process.argv.includes('--json')) printLine({ kind: 'failed', code, problem });
-  process.exitCode = codeOf(fault);
+  process.exitCode = faultCode ?? codeOf(fault);
 }

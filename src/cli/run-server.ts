@@ -5,13 +5,20 @@ import type { Archive } from '../archive/port.ts';
 import { openStore } from '../embedded/open-store.ts';
 import type { KeepMs } from '../features/retention/model.ts';
 import { type Config, hidden } from '../server/config.ts';
-import { linksOf, pushOf, sqsOf } from '../server/configured-transports.ts';
+import {
+  type ConfiguredChannels,
+  channelOptionsOf,
+  linksOf,
+  pushOf,
+  sqsOf,
+} from '../server/configured-transports.ts';
 import { siteFile } from '../server/docs-files.ts';
 import { isLoopback } from '../server/gate.ts';
 import { openServer, type Server } from '../server/serve.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
+import { present } from '../support/options.ts';
 import { stopRequested } from '../support/stop-requested.ts';
 import type { ExitCode } from './command.ts';
 import { type CliLog, logOf } from './log.ts';
@@ -64,6 +71,7 @@ async function run(
   } finally {
     await store.close();
     queues?.client.destroy();
+    options.channels?.sqs?.client.destroy();
   }
   log.info('stopped');
   return 0;
@@ -111,8 +119,7 @@ function announce(config: Config, { server, store, log, docs }: Announced): void
     url,
     ...(config.console === 'on' ? { console: `${url}/console/` } : {}),
     ...(docs && siteFile() !== undefined ? { docs: `${url}/docs/` } : {}),
-    ...(adminUrl === undefined ? {} : { adminUrl }),
-    ...(grpcAddress === undefined ? {} : { grpc: grpcAddress }),
+    ...present({ adminUrl, grpc: grpcAddress }),
     store: `${store.kind} ${String(hidden('store', config.store))}`,
     survives: store.durability,
     auth: config.auth,
@@ -154,16 +161,21 @@ function printWarning(lines: readonly string[]): void {
   printProblem([rule, ...lines, rule].join('\n'));
 }
 
-// Builds the options of a coordinator from its configuration. `sqsOf` builds those for queues, with
-// a client to close.
+// Builds the options of a coordinator from its configuration. `sqsOf` builds those for queues of
+// workers. Both return clients to close.
 
-export async function serverOptionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> {
+interface ConfiguredOptions extends Omit<ServerOptions, 'store'> {
+  readonly channels?: ConfiguredChannels;
+}
+
+export async function serverOptionsOf(config: Config): Promise<ConfiguredOptions> {
   const { host, port, auth, limits, quotas, trustProxy, maintenance, publicMetrics, docs } = config;
-  const [tls, retention, push, links] = await Promise.all([
+  const [tls, retention, push, links, channels] = await Promise.all([
     tlsOf(config.tls),
     retentionOf(config),
     pushOf(config.push),
     linksOf(config.links),
+    channelOptionsOf(config),
   ]);
   return {
     ...{ host, port, auth, limits, quotas, trustProxy, maintenance, publicMetrics, docs },
@@ -176,6 +188,7 @@ export async function serverOptionsOf(config: Config): Promise<Omit<ServerOption
     ...(retention && { retention }),
     ...(push && { push }),
     ...(links && { links }),
+    ...(channels && { channels }),
   };
 }
 

@@ -7,6 +7,7 @@ import { dirname, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { type Config, hidden } from '../server/config.ts';
 import {
+  channelOptionsOf,
   type LoadSdk,
   linksOf,
   pushOf,
@@ -35,6 +36,7 @@ export async function startFindings(
     await queuesFinding(config.sqs, load.sqs),
     await endpointsFinding(config.push),
     await linksFinding(config.links),
+    await channelsFinding(config, load.sqs),
     archive.folder === undefined ? undefined : await folderFinding(archive.folder),
   ];
   return found.filter((finding) => finding !== undefined);
@@ -128,6 +130,20 @@ async function linksFinding(given: Config['links']): Promise<StoreFinding | unde
   }
 }
 
+async function channelsFinding(
+  given: Pick<Config, 'channels' | 'sqs'>,
+  load?: LoadSdk,
+): Promise<StoreFinding | undefined> {
+  const what = 'channels';
+  try {
+    const channels = await channelOptionsOf(given, load);
+    channels?.sqs?.client.destroy();
+    return channels && { what, found: `signed with key ${channels.signing.current}` };
+  } catch (fault) {
+    return { what, found: 'cannot be used', change: changeOf(fault) };
+  }
+}
+
 /** Reports shared keys. A coordinator starts with them all the same. */
 export async function sharedKeysFindings(given: Config['push']): Promise<readonly StoreFinding[]> {
   const change = await pushWarning(given).catch(() => undefined);
@@ -140,8 +156,9 @@ function changeOf(fault: unknown): string {
   if (!(fault instanceof Fault)) throw fault;
   return fault.message
     .replace(/^openServer: /, '')
-    .replaceAll('push.allow.http', 'push.allowHttp')
-    .replaceAll('push.allow.', 'push.');
+    .replaceAll(/ \(in code: [^)]+\)/g, '')
+    .replaceAll(/(push|channels)\.allow\.http/g, '$1.allowHttp')
+    .replaceAll(/(push|channels)\.allow\./g, '$1.');
 }
 
 /** Creates nothing. A missing folder needs a writable folder above it. */

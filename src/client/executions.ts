@@ -1,7 +1,8 @@
 // The client's methods for executions.
 
 import type { RedriveBody } from '../features/repair/messages.ts';
-import { REPLY_TIMEOUT_MS, type ReplyEnvelope } from '../protocol/messages/envelope.ts';
+import { postUpdate, readPublished, type SentUpdate } from '../features/updates/client.ts';
+import type { ReplyEnvelope } from '../protocol/messages/envelope.ts';
 import type {
   ExecutionInFull,
   ExecutionMessage,
@@ -12,7 +13,7 @@ import { type ResponseAt, requestTo } from '../protocol/messages/request.ts';
 import type { DepthMessage } from '../protocol/messages/sessions.ts';
 import type { SubmitBody } from '../protocol/messages/submission.ts';
 import { StoreUnavailable } from '../support/fault.ts';
-import { bodyOf, callOperation, type Page, refusalOf, withTags } from './calls.ts';
+import { callOperation, type Page, refusalOf, withTags } from './calls.ts';
 import type { HoldfastClient } from './client.ts';
 import { followed, type Seen, type WatchOptions } from './follow.ts';
 import type { ClientStream } from './stream.ts';
@@ -37,6 +38,11 @@ export interface ListFilter {
   readonly parent?: string;
   /** True: only executions without a parent. */
   readonly topLevel?: boolean;
+  /**
+   * True: only running executions whose owner is stale: its session missed heartbeats, or has ended
+   * and no other worker has taken over yet. Default false.
+   */
+  readonly staleOwner?: boolean;
   /** Only with a dead letter: false without a re-drive, true with one. */
   readonly redriven?: boolean;
   /** Attributes that all match: `name`, `name=value`, `name>=number` or `name<=number`. */
@@ -51,7 +57,14 @@ export interface ListFilter {
   readonly submittedFrom?: string;
   /** Submitted before this time, as ISO 8601 text. */
   readonly submittedTo?: string;
-  /** By submission, or by end: the last one first, without open executions. Default `newest`. */
+  /** Ended at or after this time, as ISO 8601 text. */
+  readonly endedFrom?: string;
+  /** Ended before this time, as ISO 8601 text. */
+  readonly endedTo?: string;
+  /**
+   * By submission, or by end: the last one first, without open executions. Default `newest`; with
+   * `endedFrom` or `endedTo`, `ended`.
+   */
   readonly sort?: 'newest' | 'oldest' | 'ended';
   /** The `cursor` of the previous page. */
   readonly cursor?: string;
@@ -62,8 +75,6 @@ export interface ListFilter {
 /** The longest wait of one request for a result; the next request continues. */
 const HELD_MS = 25_000;
 const HISTORY_PAGE = 100;
-/** After this time, the outcome of a submit is unknown. */
-const SUBMIT_MS = 60_000;
 
 /**
  * Executions of a coordinator. Reach it as `client.executions`.
@@ -74,11 +85,13 @@ const SUBMIT_MS = 60_000;
  */
 export class Executions {
   readonly #client: HoldfastClient;
+  readonly #timeoutMs: number;
   readonly #stream: ClientStream | undefined;
   readonly #warned: Set<string> = new Set();
 
-  constructor(client: HoldfastClient, stream?: ClientStream) {
+  constructor(client: HoldfastClient, timeoutMs: number, stream?: ClientStream) {
     this.#client = client;
+    this.#timeoutMs = timeoutMs;
     this.#stream = stream;
   }
 
@@ -86,7 +99,8 @@ export class Executions {
   async submit(body: SubmitBody): Promise<ResponseAt<'POST /v1/executions'>> {
     const sent = withTags('The input', body, 'input');
     const streamed = this.#stream?.call({
-      ...{ kind: 'submitExecution', body: sent, timeoutMs: SUBMIT_MS },
+      ...{ kind: 'submitExecution', body: sent },
+      timeoutMs: this.#timeoutMs + (body.waitMs ?? 0),
     });
     const result =
       streamed === undefined
@@ -98,6 +112,24 @@ export class Executions {
       globalThis.process?.emitWarning(warning.detail, 'HoldfastWarning');
     }
     return result;
+  }
+
+  /**
+   * Submits an execution and returns how it ended. If it ends within 25 s, this is one request;
+   * otherwise more requests wait for it.
+   *
+   * Pass a `key`: if the connection breaks meanwhile, the method throws `OutcomeUnknown`, and the
+   * same call again returns the end of the same execution. `signal` stops only the later requests.
+   *
+   * @example
+   * const { status, output } = await client.executions.run({ pipeline: 'order', input: 7, key: 'order-17' });
+   */
+  async run(
+    body: Omit<SubmitBody, 'waitMs'>,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<ResultMessage> {
+    const { id, result } = await this.submit({ ...body, waitMs: HELD_MS });
+    return result ?? this.result(id, options);
   }
 
   /** Returns an execution. */
@@ -136,8 +168,7 @@ export class Executions {
       const reply = await this.#streamedResult(id, options.signal);
       if (reply?.status === 200) return reply.body as ResultMessage;
       if (reply !== undefined) continue;
-      const response = await this.#client.send(path, { ...options, query });
-      const body = await bodyOf(response);
+      const { response, body } = await this.#client.exchange(path, { ...options, query });
       if (response.status === 200) return body as ResultMessage;
       if (response.status !== 202) throw refusalOf(response, body);
     }
@@ -146,7 +177,7 @@ export class Executions {
   /** Undefined if there is no stream, or it broke: only a request then shows why. */
   async #streamedResult(id: string, signal?: AbortSignal): Promise<ReplyEnvelope | undefined> {
     const body = { id, waitMs: HELD_MS };
-    const timeoutMs = HELD_MS + REPLY_TIMEOUT_MS;
+    const timeoutMs = HELD_MS + this.#timeoutMs;
     try {
       return await this.#stream?.call({
         ...{ kind: 'readResult', body, isRead: true, signal, timeoutMs },
@@ -156,6 +187,14 @@ export class Executions {
       if (fault instanceof StoreUnavailable) return undefined;
       throw fault;
     }
+  }
+
+  /**
+   * Returns an execution and its history as stored, for `replayHistory` of `holdfast/testing`. Keep
+   * it as JSON.
+   */
+  saveHistory(id: string): Promise<ResponseAt<'GET /v1/executions/:id/saved-history'>> {
+    return callOperation(this.#client, 'GET /v1/executions/:id/saved-history', { id });
   }
 
   /** Returns events of an execution in order, after event `after`; `limit` defaults to 100. */
@@ -210,9 +249,17 @@ export class Executions {
     return callOperation(this.#client, 'GET /v1/executions/:id/explain', { id });
   }
 
-  /** Cancels an execution. */
-  cancel(id: string, reason?: string): Promise<Commanded> {
-    return callOperation(this.#client, 'POST /v1/executions/:id/cancel', { id, reason });
+  /**
+   * Cancels an execution. With `force`, it ends at once, also while a worker runs it: nothing is
+   * cleaned up or compensated.
+   */
+  cancel(
+    id: string,
+    reason?: string,
+    options: { readonly force?: boolean } = {},
+  ): Promise<Commanded> {
+    const { force } = options;
+    return callOperation(this.#client, 'POST /v1/executions/:id/cancel', { id, reason, force });
   }
 
   /** Pauses an execution. */
@@ -225,10 +272,65 @@ export class Executions {
     return callOperation(this.#client, 'POST /v1/executions/:id/resume', { id, reason });
   }
 
-  /** Sends a signal that the execution's code gets from `ctx.receive(name)`. */
-  signal(id: string, name: string, value?: unknown): Promise<Commanded> {
-    const sent = withTags(`The value of signal "${name}"`, { name, value }, 'value');
+  /**
+   * Erases the values of an ended execution, in the store and in the archive. Call it again while
+   * the response has `pending`.
+   */
+  erase(id: string, reason: string): Promise<ResponseAt<'POST /v1/executions/:id/erase'>> {
+    return callOperation(this.#client, 'POST /v1/executions/:id/erase', { id, reason });
+  }
+
+  /**
+   * Sends a signal that the execution's code gets from `ctx.receive(name)`. With a `name` and a
+   * `key`, a second one with that key changes nothing.
+   */
+  signal(
+    id: string,
+    signal: string | { readonly name: string; readonly key?: string },
+    value?: unknown,
+  ): Promise<Commanded> {
+    const named: { name: string; key?: string } =
+      typeof signal === 'string' ? { name: signal } : signal;
+    const { name } = named;
+    const body = { name, value, key: named.key };
+    const sent = withTags(`The value of signal "${name}"`, body, 'value');
     return callOperation(this.#client, 'POST /v1/executions/:id/signals', { ...sent, id });
+  }
+
+  /**
+   * Sends an update, which the code gets from `ctx.receive(name, { update: true })`, and waits for the
+   * reply, by default up to 10 s. With a `key`, a repeated call gets the same reply.
+   *
+   * @example
+   * const result = await client.executions.update(id, { name: 'add', value: 'tent', key: 'add/1' });
+   */
+  update(id: string, update: SentUpdate): Promise<ResponseAt<'POST /v1/executions/:id/updates'>> {
+    return postUpdate(this.#client, id, update);
+  }
+
+  /**
+   * Asks the code, which answers with its handler of `ctx.onQuery`. A worker replays the history for
+   * it; nothing of the execution is written.
+   */
+  query(
+    id: string,
+    name: string,
+    value?: unknown,
+  ): Promise<ResponseAt<'POST /v1/executions/:id/queries'>> {
+    const sent = withTags(`The value of query "${name}"`, { name, value }, 'value');
+    return callOperation(this.#client, 'POST /v1/executions/:id/queries', { ...sent, id });
+  }
+
+  /**
+   * Returns a value that the code published with `ctx.publish`, or undefined if there is none. Waits
+   * for it for up to `waitMs` (default 0), or until the execution ends.
+   */
+  published(
+    id: string,
+    name: string,
+    { waitMs = 0 }: { readonly waitMs?: number } = {},
+  ): Promise<ResponseAt<'GET /v1/executions/:id/published/:name'> | undefined> {
+    return readPublished(this.#client, id, { name, waitMs });
   }
 
   /**

@@ -47,7 +47,8 @@ export async function* followed(client: Sends, source: Followed): AsyncGenerator
         hasBegun = true;
         againInMs = AGAIN_MS_MIN;
         if (event === 'end') return;
-        if (event === 'progress') yield { kind: 'progress', progress: progressIn(data) };
+        if (event === 'progress')
+          yield { kind: 'progress', progress: (data as { readonly progress?: unknown }).progress };
         if (id === undefined) continue;
         after = Number(id);
         yield { kind: 'event', event: data as HistoryMessage };
@@ -62,10 +63,6 @@ export async function* followed(client: Sends, source: Followed): AsyncGenerator
     await systemTimers.pause(againInMs, signal);
     againInMs = Math.min(AGAIN_MS_MAX, 2 * againInMs);
   }
-}
-
-function progressIn(data: unknown): unknown {
-  return (data as { readonly progress?: unknown }).progress;
 }
 
 // Reads a stream of server-sent events.

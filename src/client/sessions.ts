@@ -40,8 +40,11 @@ export function sessionsOf(client: Calls) {
 /** Operations of `client.leases`. */
 export function leasesOf(client: Calls) {
   return {
-    /** Returns a page of leases by key, of those that start with `prefix`. */
-    list: (page: PageQuery & { readonly prefix?: string } = {}) =>
+    /**
+     * Returns a page of leases by key, of those that start with `prefix`. With `staleOwner`, only
+     * those whose holder missed heartbeats.
+     */
+    list: (page: PageQuery & { readonly prefix?: string; readonly staleOwner?: boolean } = {}) =>
       callOperation(client, 'GET /v1/leases', page),
     /** Returns the state of a lease. */
     read: (key: string) => callOperation(client, 'GET /v1/leases/:key', { key }),

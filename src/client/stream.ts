@@ -11,10 +11,10 @@ export class ClientStream {
   readonly #caller: StreamCaller;
   #hasCalled = false;
 
-  constructor(url: string, headers: Readonly<Record<string, string>>) {
+  constructor(urls: readonly string[], headers: Readonly<Record<string, string>>) {
     this.#caller = new StreamCaller({
-      ...{ urls: [url], headers, timers: systemTimers, keepsProcess: false },
-      onRefused: (why) => warnOnce(url, why),
+      ...{ urls, headers, timers: systemTimers, keepsProcess: false },
+      onRefused: (why) => warnOnce(urls.join(', '), why),
     });
   }
 

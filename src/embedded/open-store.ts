@@ -1,5 +1,6 @@
 // Opens a store by its path or URL. Loads only the driver that it needs.
 
+import type { KernelStore } from '../lease/port.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
 import type { PostgresStoreOptions } from '../store/postgres/open.ts';
@@ -36,6 +37,19 @@ export async function openStore(
   }
   const { openSqliteStore } = await import('../store/sqlite/open.ts').catch(withoutSqlite);
   return openSqliteStore({ file: place.file });
+}
+
+/** Also opens the stores that keep leases only. */
+export async function openLeaseStore(text: string): Promise<KernelStore> {
+  if (/^rediss?:\/\//.test(text)) {
+    const { openRedisStore } = await import('../store/redis/open.ts');
+    return openRedisStore({ url: text });
+  }
+  const [, secure, members, prefix] = /^etcd(s?):\/\/([^/]+)(?:\/(.+))?$/.exec(text) ?? [];
+  if (members === undefined) return openStore(text);
+  const { openEtcdStore } = await import('../store/etcd/open.ts');
+  const endpoints = members.split(',').map((member) => `http${secure}://${member}`);
+  return openEtcdStore({ endpoints, ...(prefix && { prefix }) });
 }
 
 /** For imports of the SQLite store, because older versions of Node have no SQLite. */

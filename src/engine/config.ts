@@ -11,13 +11,23 @@ import {
   type RetentionOptions,
   resolveRetention,
 } from '../features/retention/api.ts';
-import type { CoordinatorStore, Outcome, WorkerStore } from '../store/contract/execution-store.ts';
+import type { Session } from '../lease/live-session.ts';
+import type { Outcome } from '../store/contract/execution-reads.ts';
+import type { CoordinatorStore, WorkerStore } from '../store/contract/execution-store.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { integerOption, readOptions, requireMethods, unreadable } from '../support/options.ts';
+import {
+  integerOption,
+  readOptions,
+  requireMethods,
+  unreadable,
+  wordsIn,
+} from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
+import { Circuits } from './circuits.ts';
 import { ExecutionIds } from './ids.ts';
+import { sendReport } from './observer.ts';
 import { KnownPipelines, type Pipelines } from './pipeline.ts';
 import { patientBlobs } from './store-replies.ts';
 import {
@@ -38,6 +48,11 @@ export interface WorkerConfig {
   readonly ended: (outcome: Outcome) => void;
   /** The engine calls this when a reminder or the end of an await falls due in `ms`. */
   readonly awaitDueIn: (ms: number) => void;
+  /**
+   * Opens the session that holds leases of `ctx.lease`. Undefined: the worker's own session holds
+   * them.
+   */
+  readonly leaseSession?: (() => Promise<Pick<Session, 'acquire'>>) | undefined;
   /** The pipelines whose code is in this process. */
   readonly pipelines: KnownPipelines;
   readonly links: AnswerLinks | undefined;
@@ -46,6 +61,8 @@ export interface WorkerConfig {
    * them.
    */
   readonly refusals: RefusalTally | undefined;
+  /** The circuits of steps, by project and name. */
+  readonly circuits: Circuits;
   readonly ids: ExecutionIds;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -124,22 +141,9 @@ export interface HoldfastOptions {
   readonly random?: Random;
 }
 
-export const HOLDFAST_OPTION_NAMES: readonly (keyof HoldfastOptions)[] = [
-  'store',
-  'observer',
-  'codec',
-  'payloads',
-  'pipelines',
-  'links',
-  'relayAnswersMs',
-  'retention',
-  'jobLimits',
-  'parkAfterMs',
-  'maxClaimsWithoutProgress',
-  'clock',
-  'timers',
-  'random',
-];
+export const HOLDFAST_OPTION_NAMES: readonly (keyof HoldfastOptions)[] = wordsIn(
+  'store observer codec payloads pipelines links relayAnswersMs retention jobLimits parkAfterMs maxClaimsWithoutProgress clock timers random',
+);
 
 const DRIFT_GRACE_MS = 100;
 
@@ -165,7 +169,7 @@ export function resolveOptions(
 /** For a worker whose store may be a remote coordinator. */
 export function resolveWorkerConfig(
   options: Omit<HoldfastOptions, 'store'> & { readonly store: WorkerStore },
-  callbacks: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
+  callbacks: Pick<WorkerConfig, 'ended' | 'awaitDueIn' | 'leaseSession'>,
 ): WorkerConfig {
   const {
     store,
@@ -195,6 +199,7 @@ export function resolveWorkerConfig(
     pipelines: new KnownPipelines(options.pipelines),
     links: links === undefined ? undefined : new AnswerLinks(links),
     refusals: undefined,
+    circuits: new Circuits({ clock, report: (report) => sendReport(observer, report) }),
     ids: new ExecutionIds(clock, random),
     clock,
     timers,

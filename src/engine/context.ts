@@ -1,7 +1,7 @@
 // The `ctx` of a pipeline. Every call is a durable point: the engine records its result. When the
 // code runs again after a crash, a wait or a deploy, the call returns the recorded result.
 
-import type { Attributes, Lane } from '../execution/execution.ts';
+import type { AttributeChanges, Attributes, Lane } from '../execution/execution.ts';
 import type { Failure, RetryPolicy } from '../execution/failure.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import type {
@@ -97,6 +97,34 @@ export interface StepOptions {
    * category `unknown`.
    */
   readonly heartbeatTimeoutMs?: number;
+  /**
+   * The circuit of the service that the step calls, or its name. Steps with one name share it, in all
+   * executions of the project that this process runs. By default there is none.
+   *
+   * After repeated failures the circuit opens: attempts wait instead of calling, and count as none.
+   * Then one attempt tries the service, and the others follow if it succeeds.
+   */
+  readonly circuit?: string | CircuitOptions;
+}
+
+/**
+ * A circuit and when it opens. Failures of category `permanent` do not count, because the service
+ * replied.
+ *
+ * @example
+ * const bank: CircuitOptions = { name: 'bank', failuresMax: 3, openMs: 10_000 };
+ *
+ * await ctx.step('charge', () => fetch('https://bank.example.org/charges'), { circuit: bank });
+ */
+export interface CircuitOptions {
+  /** The name, such as that of the service. At most 256 bytes. */
+  readonly name: string;
+  /** Failed attempts in a row that open it, 1 to 1,000. Default 5. */
+  readonly failuresMax?: number;
+  /** The longest time in which these failures happen, in milliseconds. Default 60,000. */
+  readonly windowMs?: number;
+  /** How long it stays open before one attempt tries again, in milliseconds. Default 30,000. */
+  readonly openMs?: number;
 }
 
 /**
@@ -180,6 +208,17 @@ export type Spawnable<Input, Output> = Pipeline<Input, Output> | string | Templa
 export interface SpawnOptions {
   /** The child's name in the history. Default: the name of the pipeline or template. */
   readonly name?: string;
+  /**
+   * A key of the child within the project, for `ctx.spawn` only. Others then reach the child as
+   * `key:` and the key. If an execution has the key, no child starts, and `result` throws
+   * `ChildFailed` with code `key-in-use`. At most 256 bytes. Default none.
+   */
+  readonly key?: string;
+  /**
+   * What happens to the child if the parent ends first. `cancel`: it is cancelled. `abandon`: it goes
+   * on. Default `cancel`.
+   */
+  readonly onParentEnd?: 'cancel' | 'abandon';
   /** The priority class. Default: that of the parent. */
   readonly lane?: Lane;
   /** Milliseconds before the child may start, up to ten years. Default 0. */
@@ -213,6 +252,19 @@ export interface Child<Output> {
   readonly id: ExecutionId;
   /** Waits for the child's output. Throws `ChildFailed` if the child does not complete. */
   result(): Promise<Output>;
+  /**
+   * Sends the child a signal, once, which its code gets from `ctx.receive(name)`. Resolves when it is
+   * stored: to true, or to false if the child has ended.
+   *
+   * @example
+   * await child.signal('paid', { amount: 4200 });
+   */
+  signal(name: string, value?: unknown): Promise<boolean>;
+  /**
+   * Cancels the child, as `holdfast.cancel` does. Resolves to false if the child has ended. It does
+   * not wait for the child's end; `result` does.
+   */
+  cancel(reason?: string): Promise<boolean>;
 }
 
 /**
@@ -249,8 +301,77 @@ export interface Children<Output> {
   outcomes(): Promise<readonly ChildOutcome<Output>[]>;
 }
 
+/**
+ * The lease of a block of `ctx.lease`.
+ *
+ * @example
+ * await ctx.lease('inventory/17', async (lease) => {
+ *   await ctx.step('reserve', async () => {
+ *     lease.assertHeld(2_000);
+ *     await fetch('https://stock.example/17', { method: 'PUT', body: String(lease.fence) });
+ *   });
+ * });
+ */
+export interface ExecutionLease {
+  /** The resource, as it was passed to `ctx.lease`. */
+  readonly key: string;
+  /**
+   * The fence of the current term. Read it inside the step that uses it: after a wait inside the
+   * block, the execution holds the lease under a greater one. Pass it to a guard of the resource.
+   */
+  readonly fence: Fence;
+  /** Aborts when the lease is lost, the execution is cancelled, or another worker takes over. */
+  readonly signal: AbortSignal;
+  /** Returns the milliseconds of authority left, at most; zero in a replay of an ended block. */
+  remainingMs(): number;
+  /**
+   * Throws `LeaseNotHeld` unless authority lasts at least `marginMs` more milliseconds (default 0).
+   * Call it right before an effect that takes at most that long.
+   */
+  assertHeld(marginMs?: number): void;
+}
+
+/** The cleanup of `ctx.scope`. */
+export interface ScopeOptions {
+  /**
+   * Runs after the block if the execution is cancelled in it. Use the calls of `cleanup`: those of
+   * `ctx` throw `error`. An error of it fails the execution.
+   */
+  readonly onCancel: (cleanup: CleanupContext, error: Error) => unknown;
+  /**
+   * Milliseconds for cleanups, from the cancel on, up to ten years. Default 300,000. Of several
+   * scopes, the longest counts.
+   */
+  readonly cleanupMs?: number;
+}
+
+/** The `ctx` of a cleanup. */
+export type CleanupContext = Omit<
+  Context,
+  'scope' | 'await' | 'checkpoint' | 'continueAsNew' | 'restored'
+>;
+
+/**
+ * An update: a signal whose sender waits for a reply. Reply to it or reject it, once.
+ *
+ * @example
+ * const update = await ctx.receive<{ item: string }>('add', { update: true });
+ * if (update.value.item === '') await update.reject('The item has no name.');
+ * else await update.reply({ items: 1 });
+ */
+export interface Update<Value = unknown> {
+  /** The value that the sender passed. */
+  readonly value: Value;
+  /** Stores the reply, which the sender gets. Throws `InvalidInput` after a reply or a rejection. */
+  reply(value?: unknown): Promise<void>;
+  /** Rejects the update. The sender gets `reason`. Throws `InvalidInput` as `reply` does. */
+  reject(reason: string): Promise<void>;
+}
+
 /** Options of `ctx.receive`. */
 export interface ReceiveOptions {
+  /** True: receives an update instead of a signal. Default false. */
+  readonly update?: boolean;
   /**
    * Milliseconds to wait, up to ten years, counted from the first time that the code asks. By
    * default it waits for as long as it takes.
@@ -287,6 +408,14 @@ export interface Context {
    * every replay, however late the execution runs.
    */
   readonly scheduledAt: Date | undefined;
+  /** The search attributes, with the changes that the code has made so far. */
+  readonly attributes: Attributes;
+  /** The tags that the execution was submitted with. */
+  readonly tags: readonly string[];
+  /** When the execution was submitted. */
+  readonly submittedAt: Date;
+  /** The id of the execution that started this one; undefined if none did. */
+  readonly parent: ExecutionId | undefined;
   /** The W3C trace context that the execution was submitted with. Its children inherit it. */
   readonly traceparent: string | undefined;
   /** Aborts when the execution is cancelled or another worker takes over. */
@@ -342,6 +471,45 @@ export interface Context {
   ): Promise<Output>;
 
   /**
+   * Runs `block` while the execution holds the lease of `resource`, and returns its result. The
+   * resource is a lease key of the execution's project.
+   *
+   * The worker waits for the lease, and holds it until the block ends. A call inside the block that
+   * waits may release the lease; the block continues when the execution holds it again, under a
+   * greater fence. Throws `InvalidInput` inside a block of the same resource, and a `Fault` with
+   * code `lease-refused` if the key was retired.
+   *
+   * @example
+   * await ctx.lease('inventory/17', async (lease) => {
+   *   await ctx.step('reserve', async () => {
+   *     await fetch('https://stock.example/17', { method: 'PUT', body: String(lease.fence) });
+   *   });
+   * });
+   */
+  lease<Output>(
+    resource: string,
+    block: (lease: ExecutionLease) => Output | Promise<Output>,
+  ): Promise<Output>;
+
+  /**
+   * Runs `block`, and `onCancel` after it if the execution is cancelled meanwhile.
+   *
+   * The cancel reaches the code also while it waits: its pending calls throw `ExecutionCancelled`.
+   * After the cleanup, `scope` throws what the block threw, and the execution ends as cancelled. A
+   * block that catches the error and returns has no cleanup.
+   *
+   * @example
+   * await ctx.scope(
+   *   async () => {
+   *     await ctx.step('reserve', () => reserve());
+   *     await ctx.receive('paid');
+   *   },
+   *   { onCancel: (cleanup) => cleanup.step('release', () => release()) },
+   * );
+   */
+  scope<Output>(block: () => Output | Promise<Output>, options: ScopeOptions): Promise<Output>;
+
+  /**
    * Waits for `ms` milliseconds, up to ten years. `name` is its name in the history (default
    * `sleep`).
    *
@@ -387,12 +555,22 @@ export interface Context {
    * Waits for the next signal with this name, in the order in which they were sent.
    *
    * With `timeoutMs`, returns undefined if none arrives in time; a later signal is kept for the
-   * next receive.
+   * next receive. With `update`, waits for an update of this name, whose sender waits for a reply.
    *
    * @example
    * const answer = await ctx.receive<{ ok: boolean }>('answer', { timeoutMs: 60_000 });
    */
   receive<Value = unknown>(name: string): Promise<Value>;
+  /** With `update`, waits for an update of this name. */
+  receive<Value = unknown>(
+    name: string,
+    options: { readonly update: true },
+  ): Promise<Update<Value>>;
+  /** With `update` and `timeoutMs`, returns undefined if no update arrives in time. */
+  receive<Value = unknown>(
+    name: string,
+    options: { readonly update: true; readonly timeoutMs: number },
+  ): Promise<Update<Value> | undefined>;
   receive<Value = unknown>(name: string, options: ReceiveOptions): Promise<Value | undefined>;
 
   /**
@@ -433,6 +611,36 @@ export interface Context {
    */
   attach(name: string, content: Uint8Array | string, type?: string): Promise<void>;
   /**
+   * Answers queries of this name (`holdfast.query`). A later handler of the same name replaces it.
+   *
+   * `answer` gets the value of the query and returns what the code knows. It runs in a replay of the
+   * recorded calls, possibly elsewhere, so it must not be async, change anything or call `ctx`. Throws
+   * `InvalidInput` unless the pipeline declares the name in `queries`.
+   *
+   * @example
+   * ctx.onQuery('status', () => ({ packed }));
+   */
+  onQuery<Value = unknown>(name: string, answer: (value: Value) => unknown): void;
+  /**
+   * Publishes a value under a name, for others to read or to wait for (`holdfast.published`). A later
+   * value of the same name replaces it. At most 200 bytes of name.
+   *
+   * @example
+   * await ctx.publish('status', { packed: 3 });
+   */
+  publish(name: string, value: unknown): Promise<void>;
+  /**
+   * Changes search attributes, so that lists find the execution by its state. `null` or `undefined`
+   * removes one; others stay. The store has the change with the next event, or within a second.
+   *
+   * Names, values and number are limited as at submit; other attributes throw `InvalidInput`, and so
+   * does a call inside a step. `ctx.continueAsNew` keeps the attributes.
+   *
+   * @example
+   * ctx.setAttributes({ stage: 'packing', hold: null });
+   */
+  setAttributes(changes: AttributeChanges): void;
+  /**
    * Ends this execution and starts a new one of the same pipeline with `input` and an empty
    * history.
    *
@@ -440,6 +648,19 @@ export interface Context {
    * a compensation.
    */
   continueAsNew(input: unknown): never;
+
+  /**
+   * Returns true, unless this execution has already gone past this place in code without the patch.
+   * So new executions take the new branch, and old ones replay the old one. Each call decides for
+   * itself, and a replay gets the same result.
+   *
+   * You can remove the call with the old branch once no open execution needs it. A preflight of the
+   * code without it finds those. Throws `InvalidInput` inside a step.
+   *
+   * @example
+   * if (ctx.patched('discount')) await ctx.step('discount', () => 10);
+   */
+  patched(name: string): boolean;
 
   /**
    * Returns the time of the latest result that the code got: the same in every replay. Use it in

@@ -11,11 +11,15 @@ import {
 } from '../execution/explain.ts';
 import { type HistoryEventKind, parseBody } from '../execution/history.ts';
 import type { ExecutionId } from '../execution/names.ts';
+import { leaseWaitOf } from '../features/leases/waits-api.ts';
+import { eventsBefore, messagesBefore } from '../store/contract/body-pages.ts';
 import type { EngineConfig } from './config.ts';
 import { possibleWorkers } from './possible-workers.ts';
 
 const EVENTS = 50;
 const PAGE = 1_000;
+/** Of their contracts, which are read too. */
+const RELEASES_BYTES = 4 * 1_024 * 1_024;
 
 /** Reads at most this often, if the execution changes while it is explained. */
 const READS_MAX = 3;
@@ -56,12 +60,13 @@ async function explainRecord(
   const { id } = execution;
   const isOpen = !isTerminal(execution.status);
   const { executions } = config.store;
-  const [last, owner, awaits, children, workers, { now }] = await Promise.all([
+  const [last, owner, awaits, children, workers, lease, { now }] = await Promise.all([
     lastEvents(config, execution),
     ownerOf(config, execution),
     isOpen ? openAwaits(config, execution) : [],
     isOpen ? openChildrenOf(config, id) : { openChildren: 0 },
     isOpen && execution.release !== undefined ? workersAround(config, execution) : undefined,
+    isOpen ? leaseWaitOf(config, execution) : undefined,
     // Only its `now` is used: the store's time, because the clock of this host may differ.
     executions.dueSchedules({ limit: 1 }),
   ]);
@@ -69,7 +74,7 @@ async function explainRecord(
   const cancel = await cancelOf(config, execution, last);
   const found = { execution, now, last, awaits, ...children };
   const commands = { ...(pause && { pause }), ...(cancel && { cancel }) };
-  const facts = { ...found, ...(owner && { owner }), ...commands };
+  const facts = { ...found, ...(owner && { owner }), ...(lease && { lease }), ...commands };
   if (workers === undefined) return explain(facts);
   const isTaken = workers.workers.length > 0;
   const [misfit, elsewhere] = await Promise.all([
@@ -121,7 +126,8 @@ async function otherRelease(
 ): Promise<string | undefined> {
   const { executions } = config.store;
   const { active } = await executions.rollout({ project, pipeline });
-  const newestFirst = await executions.releases({ project, pipeline, limit: PAGE });
+  const newest = { project, pipeline, limit: PAGE, bytesMax: RELEASES_BYTES };
+  const newestFirst = await executions.releases(newest);
   const own = newestFirst.findIndex(({ name }) => name === release);
   const wasRepinned = last.some(({ kind }) => kind === 'moved');
   const fit = newestFirst.filter(
@@ -175,8 +181,8 @@ async function cancelOf(
   const { failure } = parseBody<{ failure: unknown }>(cancelEvent(last)?.body);
   if (failure === undefined) return undefined;
   // A cancel ends the work, so few messages can follow it.
-  const after = Math.max(0, inboxCount - PAGE);
-  const messages = await config.store.executions.inbox({ id, after, limit: PAGE });
+  const before = { id, until: inboxCount, limit: PAGE };
+  const messages = await messagesBefore(config.store.executions, before);
   return messages.find(({ kind }) => kind === 'cancel')?.body;
 }
 
@@ -191,11 +197,12 @@ async function lastEvents(
   const needed: readonly HistoryEventKind[] = holds.includes('blocked')
     ? ['blocked']
     : [...(NEEDED[status] ?? []), ...holds.filter(isPaused)];
-  for (let after = seq - EVENTS; ; after -= PAGE) {
-    const query = { id, after: Math.max(0, after), limit: PAGE };
-    const last = await config.store.executions.history(query);
-    const isFound = needed.every((kind) => last.some((event) => event.kind === kind));
-    if (after <= 0 || isFound) return last;
+  const { executions } = config.store;
+  for (let until = seq, limit = EVENTS; ; limit = PAGE) {
+    const { events, after } = await eventsBefore(executions, { id, until, limit });
+    const isFound = needed.every((kind) => events.some((event) => event.kind === kind));
+    if (after <= 0 || isFound) return events;
+    until = after;
   }
 }
 

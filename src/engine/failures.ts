@@ -15,7 +15,7 @@ import {
 import { describeReleaseRefusal, type ReleaseRefusal } from '../features/releases/model.ts';
 import type { Code } from '../support/codes/catalogue.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
-import { boundedText, readOptions, shown } from '../support/options.ts';
+import { boundedText, readOptions, shown, wordsIn } from '../support/options.ts';
 
 const CATEGORIES: readonly FailureCategory[] = ['retryable', 'permanent', 'denied', 'unknown'];
 const MESSAGE_MAX = 4_096;
@@ -34,9 +34,9 @@ export interface StepErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number;
 }
 
-const STEP_ERROR_NAMES: readonly (keyof StepErrorOptions)[] = [
-  ...(['category', 'code', 'retryAfterMs', 'cause'] as const),
-];
+const STEP_ERROR_NAMES: readonly (keyof StepErrorOptions)[] = wordsIn(
+  'category code retryAfterMs cause',
+);
 
 /**
  * Throw it from a step to set the failure's category, its code and when to retry.
@@ -126,12 +126,28 @@ export class ChildFailed extends DidNotComplete {
   }
 }
 
-/** The execution was cancelled. All calls of `ctx` throw it from then on; clean up without them. */
+/**
+ * The execution was cancelled. All calls of `ctx` throw it from then on, except those of a cleanup
+ * (`ctx.scope`).
+ */
 export class ExecutionCancelled extends Fault {
   override readonly name = 'ExecutionCancelled';
 
   constructor(reason: string) {
     super('execution-cancelled', `The execution was cancelled: ${reason}`);
+  }
+}
+
+/** The cleanups of a cancelled execution took too long. */
+export class CleanupTimedOut extends Fault {
+  override readonly name = 'CleanupTimedOut';
+  readonly category: FailureCategory = 'permanent';
+
+  constructor() {
+    super(
+      'cleanup-timed-out',
+      'The cleanups after the cancel were not over within cleanupMs. Finished steps of them stay recorded. Pass a longer cleanupMs to ctx.scope, and clean up the rest by hand.',
+    );
   }
 }
 
@@ -290,13 +306,8 @@ export function codeLocation(stack: string): string | undefined {
   return place === undefined ? undefined : `${fromHere(place.file)}:${place.line}`;
 }
 
-interface Place {
-  readonly file: string;
-  readonly line: string;
-}
-
 /** Reads `at name (file:line:column)` or `at file:line:column`. */
-function placeIn(frame: string): Place | undefined {
+function placeIn(frame: string) {
   const text = frame.trim();
   if (!text.startsWith('at ')) return undefined;
   const named = text.endsWith(')') ? text.indexOf(' (') + 2 : 'at '.length;

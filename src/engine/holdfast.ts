@@ -3,10 +3,12 @@
 import type { ExecutionRecord, Hold, Status } from '../execution/execution.ts';
 import type { Explanation } from '../execution/explain.ts';
 import type { HistoryEvent } from '../execution/history.ts';
-import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
+import { type ExecutionId, OWN_PREFIX } from '../execution/names.ts';
 import { Audit, listRefusals, type RefusalListOptions } from '../features/audit/api.ts';
 import type { AuditStamp, RefusedWrite } from '../features/audit/model.ts';
+import type { RefusedWriteNote } from '../features/audit/tally-api.ts';
 import { Awaits } from '../features/awaits/api.ts';
+import { type EraseOptions, type EraseResult, eraseExecution } from '../features/erasure/api.ts';
 import type { Count } from '../features/overview/model.ts';
 import { Releases } from '../features/releases/api.ts';
 import { type AnyJobInput, REPIN_PIPELINE } from '../features/releases/repin-api.ts';
@@ -15,34 +17,57 @@ import { JOB_PIPELINE, type JobOutput } from '../features/repair/jobs-api.ts';
 import { Archives } from '../features/retention/api.ts';
 import { Schedules } from '../features/schedules/api.ts';
 import { submissionFor, type TemplateRef, Templates } from '../features/templates/api.ts';
+import {
+  published,
+  publishedIn,
+  type StoredUpdate,
+  type StoredValue,
+  sendUpdate,
+  type UpdateMessage,
+  type UpdateResult,
+  update,
+  type WaitOptions,
+} from '../features/updates/api.ts';
+import { type Queried, type QueryMessage, query } from '../features/updates/query-api.ts';
+import {
+  type AttachmentSummary,
+  type AttributeFilter,
+  LIST_ROWS_MAX,
+  type Outcome,
+} from '../store/contract/execution-reads.ts';
 import type {
-  AttachmentSummary,
-  AttributeFilter,
   CommandResult,
   CoordinatorStore,
-  Outcome,
   Submit,
+  SubmitResult,
 } from '../store/contract/execution-store.ts';
+import { present } from '../support/options.ts';
 import { type EngineConfig, type HoldfastOptions, resolveOptions } from './config.ts';
 import { explainExecution } from './explaining.ts';
 import { SubmitRefused } from './failures.ts';
+import { findId, type InProject, projectIn, requireId } from './named.ts';
 import type { Pipeline } from './pipeline.ts';
 import { requireWorker } from './possible-workers.ts';
 import {
   attachmentQueryOf,
   auditedCommand,
+  cancelOf,
   countListed,
   cursorAt,
   type HistoryPage,
-  historyQueryOf,
+  historyPageOf,
   listQueryOf,
   type Message,
+  messageOf,
+  requireValid,
   type SignalledSubmit,
   signalledSubmit,
   signalOf,
 } from './requests.ts';
+
 import { Results, signalFrom, type Waiting } from './results.ts';
-import { type SubmitOptions, store } from './submission.ts';
+import { type SavedHistory, saveHistory } from './saved-history.ts';
+import { clientOf, type SubmitOptions, verbsOn } from './submission.ts';
 import { attachmentAt } from './values/place.ts';
 import { LiveWorker } from './worker/worker.ts';
 import {
@@ -170,8 +195,8 @@ export class Holdfast {
    * `options.signal` when that aborts.
    */
   async result<Output = unknown>(id: string, options: Waiting = {}): Promise<Output> {
-    const known = parseExecutionId(id);
     const signal = signalFrom(options);
+    const known = await requireId(this.#config, id, options.project);
     await this.#results.requireKnown(known);
     return this.#results.output<Output>(known, signal);
   }
@@ -181,7 +206,8 @@ export class Holdfast {
    * `ctx.continueAsNew`.
    */
   async ended(id: string, options: Waiting = {}): Promise<Outcome> {
-    return this.#results.ended(parseExecutionId(id), signalFrom(options));
+    const signal = signalFrom(options);
+    return this.#results.ended(await requireId(this.#config, id, options.project), signal);
   }
 
   /**
@@ -190,6 +216,11 @@ export class Holdfast {
    */
   noteEnded(outcome: Outcome): void {
     this.#results.endedHere(outcome);
+  }
+
+  /** Counts a write that the store refused to a remote worker. A coordinator calls it. */
+  noteRefused(refused: RefusedWriteNote): void {
+    this.#config.refusals.note(refused);
   }
 
   /**
@@ -203,9 +234,17 @@ export class Holdfast {
     return this.#config.payloads.decodeGiven(payload, options);
   }
 
-  /** Returns the record of an execution, or undefined if there is none. */
-  async read(id: string): Promise<ExecutionRecord | undefined> {
-    return this.store.executions.read(parseExecutionId(id));
+  /**
+   * Returns the record of an execution, or undefined if there is none.
+   *
+   * Here and wherever a method takes an execution, pass its id, or `key:` and its key.
+   *
+   * @example
+   * const execution = await holdfast.read('key:order-17');
+   */
+  async read(id: string, options: InProject = {}): Promise<ExecutionRecord | undefined> {
+    const known = await findId(this.#config, id, projectIn('read', options));
+    return known && this.store.executions.read(known);
   }
 
   /**
@@ -216,13 +255,18 @@ export class Holdfast {
    * const explanation = await holdfast.explain(id);
    * console.log(explanation?.sentence, explanation?.advice);
    */
-  async explain(id: string): Promise<Explanation | undefined> {
-    return explainExecution(this.#config, parseExecutionId(id));
+  async explain(id: string, options: InProject = {}): Promise<Explanation | undefined> {
+    const known = await findId(this.#config, id, projectIn('explain', options));
+    return known && explainExecution(this.#config, known);
   }
 
-  /** Cancels an execution. `forwarded`: it is running, and its worker stops it. */
-  async cancel(id: string, operation: OperationOptions = {}): Promise<CommandResult> {
-    return this.store.executions.cancel(auditedCommand(this.#config, 'cancel', { id, operation }));
+  /**
+   * Cancels an execution. `forwarded`: it is running or in a `ctx.scope`, and a worker stops it.
+   *
+   * With `force`, it ends at once, whatever it does: nothing is cleaned up or compensated.
+   */
+  async cancel(id: string, operation: CancelOptions = {}): Promise<CommandResult> {
+    return this.store.executions.cancel(cancelOf(this.#config, id, operation));
   }
 
   /**
@@ -242,39 +286,121 @@ export class Holdfast {
   }
 
   /**
+   * Erases the values of an ended execution, in the store and in the archive. Its structure and the
+   * digests of its values stay. `reason` is required.
+   *
+   * `erasure.pending` names what this call could not remove yet: call it again. Throws a `Fault` with
+   * code `archive-missing` if the execution is archived and this process has no archive.
+   *
+   * @example
+   * const result = await holdfast.erase(id, { actor: 'ada', reason: 'request 4711' });
+   * if (result.kind === 'refused') console.error(describeExecutionRefusal(result));
+   */
+  async erase(id: string, operation: EraseOptions): Promise<EraseResult> {
+    return eraseExecution(this.#config, id, operation);
+  }
+
+  /**
    * Sends a message that the execution's code gets from `ctx.receive(name)`. It is kept until the
    * code asks.
+   *
+   * With a `key`, a second signal returns `no-change`, so a sender without a reply can repeat it.
+   * With a `client`, as of a submit, it arrives when your transaction commits.
    *
    * @example
    * await holdfast.signal(id, { name: 'approved', value: { actor: 'ada' } });
    */
   async signal(id: string, message: Message): Promise<CommandResult> {
-    return this.store.executions.signal(await signalOf(this.#config, id, message));
+    const { client, ...sent } = messageOf(message);
+    await requireValid(this.#config, id, sent);
+    const { config, executions } = verbsOn(this.#config, client);
+    return executions.signal(await signalOf(config, id, sent));
   }
 
   /**
-   * Submits under a key if no execution has it, and sends a signal to the execution with that key.
+   * Sends an update, which the execution's code gets from `ctx.receive(name, { update: true })`, and
+   * waits for the reply.
    *
-   * Returns the `id` of that execution. An existing one gets the signal whatever its input is;
-   * `signalled` is a refusal if it has ended.
+   * An update whose value does not fit the schema of the pipeline is refused before anything is
+   * written. With a `key`, a repeated call gets the reply of the first update.
+   *
+   * @example
+   * const result = await holdfast.update(id, { name: 'add', value: { item: 'tent' }, key: 'add/1' });
+   * if (result.kind === 'replied') console.log(result.value);
+   */
+  async update<Value = unknown>(id: string, message: UpdateMessage): Promise<UpdateResult<Value>> {
+    return update<Value>(this.#config, id, message);
+  }
+
+  /** As `update`, with the reply as it is stored. A coordinator calls it. */
+  sendUpdate(id: string, message: UpdateMessage): Promise<StoredUpdate> {
+    return sendUpdate(this.#config, id, message);
+  }
+
+  /**
+   * Asks the code of an execution, open or ended, and returns the answer of its `ctx.onQuery`.
+   *
+   * A replay of the recorded calls answers, here if the code is in this process. Nothing of the
+   * execution is written. Throws a `Fault` with code `query-unknown` if the code has no such handler,
+   * `query-failed` if the replay or the handler fails, and `no-worker` if no worker answers in time.
+   *
+   * @example
+   * const status = await holdfast.query(id, { name: 'status' });
+   */
+  async query<Value = unknown>(id: string, given: QueryMessage): Promise<Value> {
+    const found = await this.queried(id, given);
+    if (found.kind === 'value') return found.value as Value;
+    return (await this.decode(found.out, present({ project: given.project }))) as Value;
+  }
+
+  /** As `query`, with the answer as a worker stored it. A coordinator calls it. */
+  queried(id: string, given: QueryMessage): Promise<Queried> {
+    const ended = (of: ExecutionId, signal: AbortSignal): Promise<Outcome> =>
+      this.#results.ended(of, signal);
+    return query(this.#config, ended, { ref: id, given });
+  }
+
+  /**
+   * Returns a value that the execution published with `ctx.publish`, or undefined if there is none.
+   * With `timeoutMs`, waits for it until then, or until the execution ends.
+   *
+   * @example
+   * const status = await holdfast.published(id, 'status', { timeoutMs: 10_000 });
+   */
+  async published<Value = unknown>(
+    id: string,
+    name: string,
+    options: WaitOptions = {},
+  ): Promise<Value | undefined> {
+    return published<Value>(this.#config, id, { name, options });
+  }
+
+  /** As `published`, with the value as it is stored. A coordinator calls it. */
+  publishedIn(id: string, name: string, options: WaitOptions): Promise<StoredValue | undefined> {
+    return publishedIn(this.#config, id, { name, options });
+  }
+
+  /**
+   * Submits under a key if no execution has it, and sends a signal to the execution with that key,
+   * in one transaction.
+   *
+   * Returns the `id` of that execution, and whether it was `existing`. An existing one gets the signal whatever its input is;
+   * `signalled` is a refusal if it has ended. With `ifKeyTaken: 'reuse'`, an ended one gives the key
+   * to a new one instead.
    */
   async submitOrSignal<Input, Output>(
     pipeline: Pipeline<Input, Output> | string | TemplateRef,
     input: Input,
     options: SignalledSubmit,
-  ): Promise<{ readonly id: ExecutionId; readonly signalled: CommandResult }> {
-    // Check the signal first: a submission must not be stored if its signal can never be sent.
-    const { submit, signal, operation } = signalledSubmit(this.#config.payloads, options);
-    const id = await this.submit(pipeline, input, submit).then(
-      (handle) => handle.id,
-      (error: unknown) => {
-        if (error instanceof SubmitRefused && error.refusal.why === 'key-conflict') {
-          return error.refusal.id;
-        }
-        throw error;
-      },
-    );
-    return { id, signalled: await this.signal(id, { ...signal, ...operation }) };
+  ): Promise<{
+    readonly id: ExecutionId;
+    readonly existing: boolean;
+    readonly signalled: CommandResult;
+  }> {
+    const { submit, message } = await signalledSubmit(this.#config, options);
+    const parts = { input, options: submit, message };
+    const { id, existing, signalled } = await this.#stored(pipeline, parts);
+    return { id, existing, signalled: signalled as CommandResult };
   }
 
   /**
@@ -305,17 +431,41 @@ export class Holdfast {
    * `page.after`.
    */
   async history(id: string, page: HistoryPage = {}): Promise<readonly HistoryEvent[]> {
-    return this.store.executions.history(historyQueryOf(id, page));
+    const { project, ...range } = historyPageOf(page);
+    const known = await findId(this.#config, id, project);
+    return known ? this.store.executions.history({ id: known, ...range }) : [];
   }
 
-  /** Returns name, type and size of the files that the execution attached. */
-  async attachments(id: string): Promise<readonly AttachmentSummary[]> {
-    return this.store.executions.attachments(parseExecutionId(id));
+  /**
+   * Returns an execution and its history as stored, for `replayHistory` of `holdfast/testing`, or
+   * undefined if there is no such execution. Keep it as JSON.
+   *
+   * Throws a `Fault` with code `payload-too-large` above 10,000 events or 16 MiB.
+   *
+   * @example
+   * const saved = await holdfast.saveHistory('key:order-17');
+   */
+  async saveHistory(id: string, options: InProject = {}): Promise<SavedHistory | undefined> {
+    const known = await findId(this.#config, id, projectIn('saveHistory', options));
+    return known && saveHistory(this.#config, known);
+  }
+
+  /** Returns name, type and size of the files that the execution attached: the first 10,000 by name. */
+  async attachments(id: string, options: InProject = {}): Promise<readonly AttachmentSummary[]> {
+    const known = await findId(this.#config, id, projectIn('attachments', options));
+    const all = known ? await this.store.executions.attachments(known, LIST_ROWS_MAX) : [];
+    return all.filter(({ name }) => !name.startsWith(OWN_PREFIX));
   }
 
   /** Returns the content of an attached file, or undefined if there is none. */
-  async attachment(id: string, name: string): Promise<Uint8Array | undefined> {
-    const query = attachmentQueryOf(id, name);
+  async attachment(
+    id: string,
+    name: string,
+    options: InProject = {},
+  ): Promise<Uint8Array | undefined> {
+    const known = await findId(this.#config, id, projectIn('attachment', options));
+    if (known === undefined) return undefined;
+    const query = attachmentQueryOf(known, name);
     const { executions } = this.store;
     const stored = await executions.attachment(query);
     const execution = stored === undefined ? undefined : await executions.read(query.id);
@@ -352,18 +502,10 @@ export class Holdfast {
 
   async #submit<Input, Output>(
     pipeline: Pipeline<Input, Output> | string | TemplateRef,
-    args: { readonly input: Input; readonly options: SubmitOptions | undefined },
+    args: SubmitParts<Input>,
     { audit }: { readonly audit?: AuditStamp | undefined } = {},
   ): Promise<Handle<Output>> {
-    const target = pipeline as Pipeline<Input, unknown> | TemplateRef;
-    const submission = await submissionFor(this.#config, target, args);
-    if (args.options?.ifNoWorker === 'refuse') await requireWorker(this.#config, submission);
-    const request = audit === undefined ? submission : { ...submission, audit };
-    const stored = store(this.store, request, args.options?.client);
-    if (this.store.executions.claimsJoinSubmits) this.#claimBehind(request);
-    const result = await stored;
-    if (result.kind === 'refused') throw new SubmitRefused(result);
-    const { id, existing } = result;
+    const { id, existing } = await this.#stored(pipeline, args, audit);
     if (!existing && args.options?.client === undefined) this.#results.submittedHere(id);
     return {
       id,
@@ -372,11 +514,35 @@ export class Holdfast {
     };
   }
 
+  async #stored<Input, Output>(
+    pipeline: Pipeline<Input, Output> | string | TemplateRef,
+    { message, ...args }: SubmitParts<Input>,
+    audit?: AuditStamp,
+  ): Promise<Extract<SubmitResult, { kind: 'submitted' }>> {
+    const target = pipeline as Pipeline<Input, unknown> | TemplateRef;
+    const client = clientOf(args.options);
+    const { config, executions } = verbsOn(this.#config, client);
+    const submission = await submissionFor(config, target, args);
+    if (args.options?.ifNoWorker === 'refuse') await requireWorker(this.#config, submission);
+    const request = { ...submission, ...present({ audit, message }) };
+    const stored = executions.submit(request);
+    if (client === undefined && this.store.executions.claimsJoinSubmits) this.#claimBehind(request);
+    const result = await stored;
+    if (result.kind === 'refused') throw new SubmitRefused(result);
+    return result;
+  }
+
   /** An idle worker claims in the transaction of the submit, instead of one of its own. */
   #claimBehind({ pipeline, delayMs = 0 }: Submit): void {
     if (delayMs > 0) return;
     for (const worker of this.#workers) if (worker.claimBehind(pipeline)) return;
   }
+}
+
+interface SubmitParts<Input> {
+  readonly input: Input;
+  readonly options: SubmitOptions | undefined;
+  readonly message?: Submit['message'];
 }
 
 // Arguments and results of Holdfast.
@@ -410,6 +576,15 @@ export interface OperationOptions {
   readonly reason?: string;
 }
 
+/** Options of `cancel`. */
+export interface CancelOptions extends OperationOptions {
+  /**
+   * True: end the execution at once, without cleanup and compensations. A step that runs is
+   * aborted, and may have its effect. Default false.
+   */
+  readonly force?: boolean;
+}
+
 /** Filters and page of a list of executions. All filters must match. */
 export interface ListOptions {
   /** The project. Default `default`. */
@@ -438,6 +613,11 @@ export interface ListOptions {
   readonly parent?: string;
   /** True: only executions without a parent. Default false. */
   readonly topLevel?: boolean;
+  /**
+   * True: only running executions whose owner is stale: its session missed heartbeats, or has ended
+   * and no other worker has taken over yet. Default false.
+   */
+  readonly staleOwner?: boolean;
   /** Only executions that ended with a dead letter: false without a re-drive, true with one. */
   readonly redriven?: boolean;
   /** Only executions that failed for good with this code. */
@@ -446,7 +626,14 @@ export interface ListOptions {
   readonly submittedFrom?: number;
   /** Only executions submitted before this time, in ms since 1970, by the submitter's clock. */
   readonly submittedTo?: number;
-  /** By submission, or by end: the last one first, without open executions. Default `newest`. */
+  /** Only executions that ended at or after this time, in ms since 1970, by the store's clock. */
+  readonly endedFrom?: number;
+  /** Only executions that ended before this time, in ms since 1970, by the store's clock. */
+  readonly endedTo?: number;
+  /**
+   * By submission, or by end: the last one first, without open executions. Default `newest`; with
+   * `endedFrom` or `endedTo`, `ended`.
+   */
   readonly sort?: 'newest' | 'oldest' | 'ended';
   /** The `cursor` of the previous page. By default the list starts with the first. */
   readonly cursor?: string;

@@ -29,3 +29,11 @@ test('the id of a child sorts by its time, and cannot be derived from it', () =>
   assert.notEqual(derivedUuid('a'), derivedUuid('b'));
   parseExecutionId(ids.nextAt(early));
 });
+
+test('the ids of children of one millisecond rise, and their ends are random', () => {
+  const at = toInstant(Date.UTC(2026, 0, 1));
+  const ids = new ExecutionIds({ wallMs: () => at, monotonicMs: () => 0 }, seededRandom(1));
+  const made = Array.from({ length: 10_000 }, () => ids.nextAt(at));
+  assert.deepEqual(made, [...made].sort());
+  assert.equal(new Set(made.map((id) => id.slice(24))).size, made.length);
+});

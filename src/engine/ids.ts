@@ -9,7 +9,7 @@ import {
   type InteractionId,
   parseExecutionId,
 } from '../execution/names.ts';
-import type { Clock, Instant } from '../support/clock.ts';
+import { type Clock, type Instant, toInstant } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, integerOption, rejectUnknownOptions, shown } from '../support/options.ts';
 import type { Random } from '../support/random.ts';
@@ -20,6 +20,7 @@ export class ExecutionIds {
   readonly #random: Random;
   #ms = 0;
   #count = 0;
+  #written = 0;
 
   constructor(clock: Clock, random: Random) {
     this.#clock = clock;
@@ -45,15 +46,29 @@ export class ExecutionIds {
   }
 
   /**
-   * Ids for rows that an owner's write creates, as if created at `at`. History keeps the id. It is
-   * random because other clients could take an id that follows from the call (X-13).
+   * Ids for rows that an owner's write creates, as if created at `at`. History keeps the id. It ends
+   * in 48 random bits because other clients could take an id that follows from the call (X-13).
+   *
+   * A counter of 24 bits comes before them: rows of one millisecond queue in the order of their ids,
+   * and the children of a call start in its order.
    */
   nextAt(at: Instant): ExecutionId {
-    return `${timePrefix(at)}-7${this.#random.uuid().slice(15)}` as ExecutionId;
+    this.#written = (this.#written + 1) % 0x100_0000;
+    const count = this.#written.toString(16).padStart(6, '0');
+    const rest = this.#random.uuid().slice(24);
+    return `${timePrefix(at)}-7${count.slice(0, 3)}-8${count.slice(3)}-${rest}` as ExecutionId;
   }
 }
 
 const COUNT_MAX = 0xfff;
+
+/** A time of the caller, in milliseconds since 1970. */
+export function instantOf(name: string, ms: number): Instant {
+  return toInstant(integerOption(name, ms, { min: 0, max: MS_MAX }));
+}
+
+/** The last time that an id can have. */
+const MS_MAX = 2 ** 48 - 1;
 
 /** Sorts below every id created at this time or later. */
 export function earliestId(at: Instant): ExecutionId {

@@ -1,16 +1,22 @@
 // A pipeline is a name and a plain async function. Holdfast never bundles or sandboxes it.
 
+import { IF_KEY_TAKEN, type IfKeyTaken } from '../execution/decide/submit.ts';
 import { type PipelineName, parsePipelineName } from '../execution/names.ts';
 import { type AnyQuestion, checkQuestions } from '../features/awaits/question-api.ts';
+import { NAME_BYTES_MAX } from '../lease/names.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
+  boundedText,
   integerOption,
   optionalBooleans,
   optionalFunctions,
+  readEntries,
   readList,
   readOptions,
   requireFunction,
+  requireOneOf,
   shown,
+  wordsIn,
 } from '../support/options.ts';
 import type { Context, RetryOptions, StepContext } from './context.ts';
 import { resolveRetry } from './retry-options.ts';
@@ -51,8 +57,26 @@ export interface PipelineOptions<Input, Output> {
    * Remote steps that the code calls with `ctx.call`. They become part of the pipeline's contract.
    */
   readonly remoteSteps?: readonly AnyRemoteStep[];
+  /**
+   * Standard Schemas of signals and updates, by name. Senders that have the code check them before
+   * they write, and workers before the code gets them.
+   */
+  readonly messages?: Readonly<Record<string, Schema>>;
+  /** The names that the code passes to `ctx.onQuery`. Default none. */
+  readonly queries?: readonly string[];
   /** Retries of steps without `retry` of their own. Default `DEFAULT_RETRY`. */
   readonly retry?: RetryOptions;
+  /**
+   * Retries of the whole execution, when `run` throws: it runs again with all recorded results, and
+   * a step that failed for good begins anew. Steps are undone only after the last attempt. Bugs,
+   * cancels and permanent failures are not retried. Default: none.
+   */
+  readonly executionRetry?: RetryOptions;
+  /**
+   * The `ifKeyTaken` of submits with a key that have none. It applies where the submitting process
+   * has this pipeline. Default `join`.
+   */
+  readonly ifKeyTaken?: IfKeyTaken;
   /** When results become durable. Default `{ every: 'step' }`. */
   readonly checkpoint?: CheckpointPolicy;
   /** Checks each state given to `ctx.checkpoint`. Throw to reject it. */
@@ -88,18 +112,9 @@ export interface Pipeline<Input, Output> extends Omit<PipelineOptions<Input, Out
 
 export type AnyPipeline = Pipeline<unknown, unknown>;
 
-const NAMES: readonly (keyof PipelineOptions<unknown, unknown>)[] = [
-  'name',
-  'input',
-  'output',
-  'awaits',
-  'remoteSteps',
-  'retry',
-  'checkpoint',
-  'validateCheckpoint',
-  'isBug',
-  'run',
-];
+const NAMES: readonly (keyof PipelineOptions<unknown, unknown>)[] = wordsIn(
+  'name input output awaits remoteSteps messages queries retry executionRetry ifKeyTaken checkpoint validateCheckpoint isBug run',
+);
 
 const EVERY_STEP: CheckpointPolicy = Object.freeze({ every: 'step' });
 
@@ -126,6 +141,7 @@ export function pipeline<Input = unknown, Output = unknown>(
 ): Pipeline<Input, Output> {
   const given = readOptions('pipeline', options, NAMES);
   const { run, retry, checkpoint = EVERY_STEP, validateCheckpoint, isBug } = given;
+  const { messages = {}, queries = [], executionRetry, ifKeyTaken } = given;
   if (typeof run !== 'function') {
     throw new InvalidInput(
       `pipeline: run must be a function (ctx, input) => output; got ${shown(run)}.`,
@@ -134,7 +150,15 @@ export function pipeline<Input = unknown, Output = unknown>(
   for (const name of ['input', 'output'] as const) {
     requireSchema(`pipeline: ${name}`, given[name]);
   }
+  for (const [name, schema] of readEntries('pipeline: messages', messages)) {
+    requireSchema(`pipeline: messages["${name}"]`, schema);
+  }
+  for (const each of readList('pipeline: queries', queries)) {
+    boundedText('pipeline: queries: a name', each, NAME_BYTES_MAX);
+  }
   resolveRetry(retry);
+  resolveRetry(executionRetry, 'executionRetry');
+  if (ifKeyTaken !== undefined) requireOneOf('pipeline: ifKeyTaken', ifKeyTaken, IF_KEY_TAKEN);
   optionalFunctions('pipeline', { validateCheckpoint, isBug });
   if (given.awaits !== undefined) checkQuestions(given.awaits);
   if (given.remoteSteps !== undefined) checkRemoteSteps(given.remoteSteps);
@@ -171,6 +195,12 @@ export function pipelineOf(what: string, given: unknown): Pick<AnyPipeline, 'nam
 
 export function questionOf(pipeline: AnyPipeline, name: string): AnyQuestion | undefined {
   return pipeline.awaits?.find((each) => each.name === name);
+}
+
+/** The schema of signals and updates of this name. */
+export function messageSchema(pipeline: AnyPipeline | undefined, name: string): Schema | undefined {
+  const { messages } = pipeline ?? {};
+  return messages !== undefined && Object.hasOwn(messages, name) ? messages[name] : undefined;
 }
 
 /** Rejects two remote steps of one name. */
@@ -228,6 +258,11 @@ export class KnownPipelines {
 
   get(name: PipelineName): AnyPipeline | undefined {
     return this.#byName.get(name);
+  }
+
+  /** True if some pipeline has a schema for messages of this name. */
+  hasMessage(name: string): boolean {
+    return [...this.#byName.values()].some((each) => messageSchema(each, name) !== undefined);
   }
 }
 

@@ -1,28 +1,35 @@
 // Checks the arguments of commands, signals and queries and turns them into requests to the store.
 
+import { isDate } from 'node:util/types';
 import { HOLDS, type Hold, STATUSES, type Status } from '../execution/execution.ts';
 import { SEQ_MAX } from '../execution/history.ts';
 import {
   type ExecutionId,
   nextExecutionId,
   type Payload,
-  parseExecutionId,
+  parseExecutionRef,
   parsePipelineName,
 } from '../execution/names.ts';
 import { parseReleaseName } from '../execution/route.ts';
 import { checkedOperation, OPERATION_OPTIONS, stampOf } from '../features/audit/api.ts';
+import { ACTOR_BYTES_MAX } from '../features/audit/model.ts';
 import { COUNT_MAX, type Count, countUpTo } from '../features/overview/model.ts';
 import { NAME_BYTES_MAX } from '../lease/names.ts';
 import type {
   AttributeFilter,
-  Command,
   ExecutionReads,
   ListExecutions,
   ListPosition,
   ListSort,
   ReadAttachment,
   ReadHistory,
+} from '../store/contract/execution-reads.ts';
+import type {
+  Cancel,
+  Command,
   Signal,
+  Submit,
+  TransactionClient,
 } from '../store/contract/execution-store.ts';
 import { type Instant, toInstant } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -35,21 +42,43 @@ import {
   readList,
   readOptions,
   shown,
+  wordsIn,
 } from '../support/options.ts';
+import { systemRandom } from '../support/random.ts';
 import type { EngineConfig } from './config.ts';
-import type { ExecutionFilter, ListOptions, OperationOptions } from './holdfast.ts';
-import { earliestId } from './ids.ts';
+import type { CancelOptions, ExecutionFilter, ListOptions, OperationOptions } from './holdfast.ts';
+import { earliestId, instantOf } from './ids.ts';
+import { findId, type InProject } from './named.ts';
+import { messageSchema } from './pipeline.ts';
 import { cursorOf, isLabel, projectOf, SUBMIT_NAMES, type SubmitOptions } from './submission.ts';
-import type { Payloads } from './values/payloads.ts';
 import { signalPosition } from './values/place.ts';
+import { validated } from './values/schema.ts';
+
+export function instantOption(what: string, date: Date): Instant {
+  if (isDate(date) && Number.isFinite(date.getTime())) return toInstant(date.getTime());
+  throw new InvalidInput(`${what} must be a Date; got ${shown(date)}.`);
+}
 
 export interface Message extends OperationOptions {
   readonly name: string;
   readonly value?: unknown;
+  readonly key?: string;
+  readonly client?: TransactionClient;
 }
 
 export function commandOf(what: string, id: string, given: OperationOptions): Command {
   return command(id, readOptions(what, given, OPERATION_OPTIONS));
+}
+
+/** As `auditedCommand`. The event that ends the execution says whether it was forced. */
+export function cancelOf(config: EngineConfig, id: string, given: CancelOptions): Cancel {
+  const names = [...OPERATION_OPTIONS, 'force'];
+  const { force = false, ...operation } = readOptions('cancel', given, names);
+  optionalBooleans('cancel', { force });
+  const command = auditedCommand(config, 'cancel', { id, operation });
+  if (!force) return command;
+  const body = JSON.stringify({ ...JSON.parse(command.body), forced: true }) as Payload;
+  return { ...command, body, force };
 }
 
 /** Adds the actor and the reason for the audit (J-1). */
@@ -62,97 +91,128 @@ export function auditedCommand(
   return { ...command(id, given), audit: stampOf(config, action, given) };
 }
 
-export async function signalOf(config: EngineConfig, id: string, given: Message): Promise<Signal> {
-  const {
-    name: named,
-    value,
-    ...operation
-  } = readOptions('signal', given, [...(['name', 'value'] as const), ...OPERATION_OPTIONS]);
-  const base = command(id, operation);
-  const name = boundedText('The name of a signal', named, NAME_BYTES_MAX);
-  const out = await config.payloads
-    .of(base.project)
-    .encode(`The value of signal "${name}"`, value, {
-      ...{ owner: base.id, position: signalPosition(name) },
-    });
-  const { actor } = operation;
-  // History is append-only, so its bodies keep the field `by`.
-  const who = actor === undefined ? '' : `,"by":${JSON.stringify(actor)}`;
-  const body = `{"out":${out}${who}}` as Payload;
-  return { ...base, name, body };
+export function messageOf(given: Message): Message {
+  return readOptions('signal', given, [...MESSAGE_NAMES, ...OPERATION_OPTIONS, 'client']);
 }
 
-export interface SignalledSubmit extends Omit<SubmitOptions, 'client'> {
+export async function signalOf(
+  config: EngineConfig,
+  id: string,
+  { name, value, key, ...operation }: Omit<Message, 'client'>,
+): Promise<Signal> {
+  const base = command(id, operation);
+  const { project } = base;
+  const message = { name, value, ...present({ key }) };
+  return { ...base, ...(await encodedMessage(config, message, { ...operation, project })) };
+}
+
+/**
+ * Throws `InvalidInput` if the value does not fit the schema that the pipeline of the execution has
+ * for messages of this name, as far as this process has the code.
+ */
+export async function requireValid(
+  config: EngineConfig,
+  ref: string,
+  { name, value, project }: Pick<Message, 'name' | 'value' | 'project'>,
+): Promise<void> {
+  const { pipelines, store } = config;
+  if (!pipelines.hasMessage(name)) return;
+  const id = await findId(config, ref, project);
+  const record = id && (await store.executions.read(id));
+  const schema = record && messageSchema(pipelines.get(record.pipeline), name);
+  if (schema !== undefined) await validated(`The value of "${name}"`, schema, value);
+}
+
+const MESSAGE_NAMES = ['name', 'value', 'key'] as const;
+
+/** Without a key of the caller, it has one that is new, so that a repeated write changes nothing. */
+async function encodedMessage(
+  { payloads }: Pick<EngineConfig, 'payloads'>,
+  { name: named, value, key = systemRandom.uuid() }: SentSignal,
+  { project, actor }: OperationOptions,
+): Promise<Required<Pick<Signal, 'name' | 'key' | 'body'>>> {
+  const name = boundedText('The name of a signal', named, NAME_BYTES_MAX);
+  boundedText('The key of a signal', key, NAME_BYTES_MAX);
+  const out = await payloads.of(projectOf(project)).encode(`The value of signal "${name}"`, value, {
+    // Signals are compared by project and position only, because they travel.
+    ...{ owner: '', position: signalPosition(name) },
+  });
+  // History is append-only, so its bodies keep the field `by`.
+  const who = actor === undefined ? '' : `,"by":${JSON.stringify(actor)}`;
+  return { name, key, body: `{"out":${out}${who}}` as Payload };
+}
+
+/** A signal as its sender describes it. */
+export interface SentSignal {
+  /** The name that the code passes to `ctx.receive`. */
+  readonly name: string;
+  /** The value that the code gets. Default undefined. */
+  readonly value?: unknown;
+  /** A second signal with this key changes nothing. At most 256 bytes. By default none is equal. */
+  readonly key?: string;
+}
+
+export interface SignalledSubmit extends SubmitOptions {
   /** Identifies the execution. */
   readonly key: string;
-  readonly signal: Pick<Message, 'name' | 'value'>;
+  readonly signal: SentSignal;
 }
 
 /**
  * Runs before anything is written: a submission must not be stored if its signal can never be sent.
  */
-export function signalledSubmit(
-  payloads: Payloads,
+export async function signalledSubmit(
+  config: EngineConfig,
   given: SignalledSubmit,
-): {
-  readonly submit: SubmitOptions;
-  readonly signal: Pick<Message, 'name' | 'value'>;
-  readonly operation: OperationOptions;
-} {
-  const names = ['signal', ...SUBMIT_NAMES.filter((name) => name !== 'client')];
+): Promise<{ readonly submit: SubmitOptions; readonly message: NonNullable<Submit['message']> }> {
+  const names = ['signal', ...SUBMIT_NAMES];
   const { signal: sent, ...submit } = readOptions('submitOrSignal', given, names);
   boundedText('submitOrSignal: key', submit.key, NAME_BYTES_MAX);
-  const signal = readOptions('submitOrSignal: signal', sent, ['name', 'value']);
-  const name = boundedText('The name of a signal', signal.name, NAME_BYTES_MAX);
-  payloads.check(`The value of signal "${name}"`, signal.value);
+  const signal = readOptions('submitOrSignal: signal', sent, [...MESSAGE_NAMES]);
   const { project, actor } = submit;
-  const operation = {
-    ...(project === undefined ? {} : { project }),
-    ...(actor === undefined ? {} : { actor }),
-  };
-  return { submit, signal, operation };
+  if (actor !== undefined) boundedText('actor', actor, ACTOR_BYTES_MAX);
+  const message = await encodedMessage(config, signal, present({ project, actor }));
+  return { submit, message };
 }
 
 function command(id: string, { project, ...operation }: OperationOptions): Command {
   const { actor, reason } = checkedOperation(operation);
   return {
-    id: parseExecutionId(id),
+    id: parseExecutionRef(id),
     project: projectOf(project),
     body: JSON.stringify({ by: actor, reason }) as Payload,
   };
 }
 
 const HISTORY_PAGE_MAX = 10_000;
-const FILTER_NAMES: readonly (keyof ExecutionFilter)[] = [
-  ...(['project', 'status', 'pipeline', 'tag', 'attribute', 'hold'] as const),
-  ...(['key', 'keyPrefix', 'idPrefix', 'parent', 'topLevel', 'code', 'redriven'] as const),
-  ...(['submittedFrom', 'submittedTo', 'release', 'worker'] as const),
-];
+const FILTER_NAMES: readonly (keyof ExecutionFilter)[] = wordsIn(
+  'project status pipeline tag attribute hold key keyPrefix idPrefix parent topLevel code redriven submittedFrom submittedTo endedFrom endedTo release worker staleOwner',
+);
 const LIST_NAMES: readonly (keyof ListOptions)[] = [...FILTER_NAMES, 'sort', 'cursor', 'limit'];
 
-export interface HistoryPage {
+export interface HistoryPage extends InProject {
   readonly after?: number;
   readonly limit?: number;
 }
 
-export function historyQueryOf(id: string, page: HistoryPage): ReadHistory {
-  const { after = 0, limit = 1_000 } = readOptions('history', page, ['after', 'limit']);
+export function historyPageOf(page: HistoryPage): Omit<ReadHistory, 'id'> & InProject {
+  const names = ['after', 'limit', 'project'];
+  const { after = 0, limit = 1_000, project } = readOptions('history', page, names);
   return {
-    id: parseExecutionId(id),
+    ...present({ project }),
     after: integerOption('after', after, { min: 0, max: SEQ_MAX }),
     limit: integerOption('limit', limit, { min: 1, max: HISTORY_PAGE_MAX }),
   };
 }
 
-export function attachmentQueryOf(id: string, name: string): ReadAttachment {
-  return {
-    id: parseExecutionId(id),
-    name: boundedText('The name of an attachment', name, 256),
-  };
+export function attachmentQueryOf(id: ExecutionId, name: string): ReadAttachment {
+  return { id, name: boundedText('The name of an attachment', name, 256) };
 }
 
 export function listQueryOf(options: ListOptions): ListExecutions {
-  const { cursor, limit = 100, sort, ...filter } = readOptions('list', options, LIST_NAMES);
+  const { cursor, limit = 100, sort: given, ...filter } = readOptions('list', options, LIST_NAMES);
+  // By submission, a page could examine its rows before it reaches the range.
+  const sort = given ?? (isByEnd(filter) ? 'ended' : undefined);
   return {
     ...matching(filter),
     limit: integerOption('limit', limit, { min: 1, max: 10_000 }),
@@ -174,6 +234,21 @@ function matching(given: ExecutionFilter): Omit<ListExecutions, 'limit'> {
     ...(hold === undefined ? {} : { hold: checkedHold(hold) }),
     ...foundBy(given),
     ...idRange(given),
+    ...endRange(given),
+  };
+}
+
+function isByEnd({ endedFrom, endedTo }: ExecutionFilter): boolean {
+  return endedFrom !== undefined || endedTo !== undefined;
+}
+
+function endRange({
+  endedFrom,
+  endedTo,
+}: ExecutionFilter): Pick<ListExecutions, 'endedFrom' | 'endedTo'> {
+  return {
+    ...(endedFrom === undefined ? {} : { endedFrom: instantOf('endedFrom', endedFrom) }),
+    ...(endedTo === undefined ? {} : { endedTo: instantOf('endedTo', endedTo) }),
   };
 }
 
@@ -219,12 +294,15 @@ export async function countListed(
 
 function foundBy(
   given: ExecutionFilter,
-): Pick<ListExecutions, 'key' | 'keyPrefix' | 'parent' | 'code' | 'topLevel' | 'redriven'> {
-  const { key, keyPrefix, parent, code, topLevel, redriven } = given;
+): Pick<
+  ListExecutions,
+  'key' | 'keyPrefix' | 'parent' | 'code' | 'topLevel' | 'redriven' | 'staleOwner'
+> {
+  const { key, keyPrefix, parent, code, topLevel, redriven, staleOwner } = given;
   if (key !== undefined && keyPrefix !== undefined) {
     throw new InvalidInput('list: pass only one of key and keyPrefix.');
   }
-  optionalBooleans('list', { topLevel, redriven });
+  optionalBooleans('list', { topLevel, redriven, staleOwner });
   return {
     ...(key === undefined ? {} : { key: boundedText('key', key, NAME_BYTES_MAX) }),
     ...(keyPrefix === undefined
@@ -233,6 +311,7 @@ function foundBy(
     ...(parent === undefined ? {} : { parent: checkedParent(parent) }),
     ...(code === undefined ? {} : { code: boundedText('code', code, NAME_BYTES_MAX) }),
     ...(topLevel === true ? { topLevel } : {}),
+    ...(staleOwner === true ? { staleOwner } : {}),
     ...present({ redriven }),
   };
 }
@@ -260,10 +339,7 @@ function idRange({
     ...(submittedTo === undefined ? [] : [earliestId(instantOf('submittedTo', submittedTo))]),
   ].toSorted();
   const [downTo, before] = [from.at(-1), to[0]];
-  return {
-    ...(before === undefined ? {} : { before }),
-    ...(downTo === undefined ? {} : { downTo }),
-  };
+  return present({ before, downTo });
 }
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
@@ -273,13 +349,6 @@ const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 function padded(prefix: string, id: string): ExecutionId {
   return `${prefix}${id.slice(prefix.length)}` as ExecutionId;
 }
-
-function instantOf(name: string, ms: number): Instant {
-  return toInstant(integerOption(name, ms, { min: 0, max: MS_MAX }));
-}
-
-/** The last time that an id can have. */
-const MS_MAX = 2 ** 48 - 1;
 
 function checkedStatus(status: NonNullable<ListOptions['status']>): readonly Status[] {
   const all = typeof status === 'string' ? [status] : readList('status', status);

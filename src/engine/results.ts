@@ -6,12 +6,12 @@
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
 import { Continuations, parseBody } from '../execution/history.ts';
-import { DEFAULT_PROJECT, type ExecutionId } from '../execution/names.ts';
+import { DEFAULT_PROJECT, type ExecutionId, parseProject } from '../execution/names.ts';
 import { describeExecutionRefusal } from '../execution/refusal.ts';
 import type { WakeupCause } from '../execution/wakeups.ts';
-import type { Outcome } from '../store/contract/execution-store.ts';
+import type { Outcome } from '../store/contract/execution-reads.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
-import { readOptions, requireMethods } from '../support/options.ts';
+import { readOptions, signalOption } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { ExecutionFailed } from './failures.ts';
 import { OUTPUT } from './values/place.ts';
@@ -38,6 +38,8 @@ interface EndBody {
 
 /** Lets the caller stop waiting for an execution. */
 export interface Waiting {
+  /** The project of an execution that a key names. Default `default`. */
+  readonly project?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -47,9 +49,9 @@ interface Waiter {
 }
 
 export function signalFrom(waiting: Waiting): AbortSignal | undefined {
-  const { signal } = readOptions('result', waiting, ['signal']);
-  if (signal === undefined) return undefined;
-  requireMethods('result: signal', signal, ['addEventListener', 'removeEventListener']);
+  const { signal, project } = readOptions('result', waiting, ['signal', 'project']);
+  if (project !== undefined) parseProject(project);
+  signalOption('result: signal', signal);
   return signal;
 }
 

@@ -2,7 +2,7 @@
 
 import { DEFAULT_RETRY, type RetryPolicy } from '../execution/failure.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { integerOption, readList, readOptions, shown } from '../support/options.ts';
+import { integerOption, readList, readOptions, shown, wordsIn } from '../support/options.ts';
 import type { RetryOptions, RetryRule } from './context.ts';
 
 export interface ResolvedRetry {
@@ -10,39 +10,34 @@ export interface ResolvedRetry {
   readonly rules: readonly RetryRule[];
 }
 
-const NAMES: readonly (keyof RetryOptions)[] = [
-  'attempts',
-  'initialMs',
-  'factor',
-  'maxMs',
-  'jitter',
-  'rules',
-];
+const NAMES: readonly (keyof RetryOptions)[] = wordsIn(
+  'attempts initialMs factor maxMs jitter rules',
+);
 
 const DEFAULT: ResolvedRetry = Object.freeze({ policy: DEFAULT_RETRY, rules: [] });
 
 const resolved: WeakMap<RetryOptions, ResolvedRetry> = new WeakMap();
 
 /** Options objects are usually constants, so the check of each runs once. */
-export function resolveRetry(options: RetryOptions | undefined): ResolvedRetry {
+export function resolveRetry(options: RetryOptions | undefined, what = 'retry'): ResolvedRetry {
   if (options === undefined) return DEFAULT;
   let known = resolved.get(options);
   if (known === undefined) {
-    known = check(options);
+    known = check(options, what);
     resolved.set(options, known);
   }
   return known;
 }
 
-function check(options: RetryOptions): ResolvedRetry {
-  const { rules = [], ...given } = readOptions('retry', options, NAMES);
+function check(options: RetryOptions, what: string): ResolvedRetry {
+  const { rules = [], ...given } = readOptions(what, options, NAMES);
   const policy = { ...DEFAULT_RETRY, ...given };
-  integerOption('retry.attempts', policy.attempts, { min: 1, max: 1_000_000 });
-  integerOption('retry.initialMs', policy.initialMs, { min: 0, max: 86_400_000 });
-  integerOption('retry.maxMs', policy.maxMs, { min: 0, max: 30 * 86_400_000 });
-  between('retry.factor', policy.factor, [1, 100]);
-  between('retry.jitter', policy.jitter, [0, 1]);
-  return { policy, rules: readList('retry.rules', rules).map(checkedRule) };
+  integerOption(`${what}.attempts`, policy.attempts, { min: 1, max: 1_000_000 });
+  integerOption(`${what}.initialMs`, policy.initialMs, { min: 0, max: 86_400_000 });
+  integerOption(`${what}.maxMs`, policy.maxMs, { min: 0, max: 30 * 86_400_000 });
+  between(`${what}.factor`, policy.factor, [1, 100]);
+  between(`${what}.jitter`, policy.jitter, [0, 1]);
+  return { policy, rules: readList(`${what}.rules`, rules).map(checkedRule) };
 }
 
 function checkedRule(given: unknown): RetryRule {

@@ -2,7 +2,7 @@
 // execution of its own, and the caller waits for its outcome.
 
 import type { ExecutionId, ProjectName } from '../execution/names.ts';
-import type { Outcome } from '../store/contract/execution-store.ts';
+import type { Outcome } from '../store/contract/execution-reads.ts';
 import type { EngineConfig } from './config.ts';
 import { submissionOf } from './submission.ts';
 

@@ -1,6 +1,8 @@
 // Checks the arguments of submissions.
 
+import { IF_KEY_TAKEN, type IfKeyTaken } from '../execution/decide/submit.ts';
 import {
+  type AttributeChanges,
   type Attributes,
   type ConcurrencyKey,
   LANES,
@@ -15,13 +17,12 @@ import {
   parseProject,
 } from '../execution/names.ts';
 import { parseReleaseName } from '../execution/route.ts';
-import { ACTOR_BYTES_MAX, type Audited } from '../features/audit/model.ts';
+import { ACTOR_BYTES_MAX } from '../features/audit/model.ts';
 import type { TemplateVersion } from '../features/templates/model.ts';
 import { NAME_BYTES_MAX } from '../lease/names.ts';
 import type {
-  CoordinatorStore,
+  ExecutionCommands,
   Submit,
-  SubmitResult,
   TransactionClient,
 } from '../store/contract/execution-store.ts';
 import { digestOf } from '../support/digest.ts';
@@ -32,14 +33,15 @@ import {
   readEntries,
   readList,
   readOptions,
-  requireMethods,
+  requireOneOf,
   shown,
   TEN_YEARS_MS,
   unreadable,
+  wordsIn,
 } from '../support/options.ts';
 import { taggedOf } from '../support/value.ts';
-import type { WorkerConfig } from './config.ts';
-import { type Pipeline, pipelineOf } from './pipeline.ts';
+import type { EngineConfig, WorkerConfig } from './config.ts';
+import { asPipeline, type Pipeline, pipelineOf } from './pipeline.ts';
 import { inputOf } from './values/place.ts';
 import { validated } from './values/schema.ts';
 
@@ -50,6 +52,16 @@ export interface SubmitOptions {
    * execution; the same key with other content is refused. At most 256 bytes.
    */
   readonly key?: string;
+  /**
+   * With a key that an execution has. The default is that of the pipeline, or `join`.
+   *
+   * - `join`: as `key` describes.
+   * - `refuse`: refused, whatever its content.
+   * - `reuse`: like `join` while that execution is open. Once it has ended, the new one takes the
+   *   key over.
+   * - `replace`: cancels that execution if it is open, and the new one takes the key over.
+   */
+  readonly ifKeyTaken?: IfKeyTaken;
   /** The project. Default `default`. */
   readonly project?: string;
   /** The priority class. Default `interactive`. */
@@ -76,8 +88,8 @@ export interface SubmitOptions {
   /** If no live worker serves the pipeline and release: `wait` (default) or `refuse`. */
   readonly ifNoWorker?: 'wait' | 'refuse';
   /**
-   * PostgreSQL only: a `pg` connection to the same database with an open transaction. The execution
-   * exists when that transaction commits.
+   * Your own connection to the database of the store, with an open transaction: of `pg` on
+   * PostgreSQL, of `node:sqlite` on SQLite. The execution exists when that transaction commits.
    */
   readonly client?: TransactionClient;
   /** The submitter, shown to operators. */
@@ -90,21 +102,16 @@ const NO_OPTIONS: SubmitOptions = Object.freeze({});
 
 export type Placing = Omit<
   SubmitOptions,
-  'key' | 'project' | 'actor' | 'traceparent' | 'release' | 'ifNoWorker' | 'client'
+  'key' | 'ifKeyTaken' | 'project' | 'actor' | 'traceparent' | 'release' | 'ifNoWorker' | 'client'
 >;
 
-const PLACING_NAMES: readonly (keyof Placing)[] = [
-  'lane',
-  'delayMs',
-  'deadlineMs',
-  'concurrency',
-  'rate',
-  'tags',
-  'attributes',
-];
+const PLACING_NAMES: readonly (keyof Placing)[] = wordsIn(
+  'lane delayMs deadlineMs concurrency rate tags attributes',
+);
 
 export const SUBMIT_NAMES: readonly (keyof SubmitOptions)[] = [
   'key',
+  'ifKeyTaken',
   'project',
   ...PLACING_NAMES,
   'release',
@@ -177,6 +184,9 @@ export async function submissionOf<Input>(
   if (options.key !== undefined) {
     submit.key = options.key;
     submit.intent = intentOf(options, { name, input, template });
+    const { ifKeyTaken = (asPipeline(pipeline) ?? config.pipelines.get(name))?.ifKeyTaken } =
+      options;
+    if (ifKeyTaken !== undefined) submit.ifKeyTaken = ifKeyTaken;
   }
   if (options.delayMs !== undefined) submit.delayMs = delayOf(options);
   if (options.deadlineMs !== undefined) submit.deadlineMs = options.deadlineMs;
@@ -188,17 +198,23 @@ export async function submissionOf<Input>(
   return submit;
 }
 
-/** Submits, inside the caller's own transaction if there is one. */
-export function store(
-  { kind, executions }: CoordinatorStore,
-  request: Submit & Audited,
-  client: SubmitOptions['client'],
-): Promise<SubmitResult> {
-  if (client === undefined) return executions.submit(request);
-  if (executions.submitWithin !== undefined) return executions.submitWithin(client, request);
-  throw new InvalidInput(
-    `submit: the option client needs a PostgreSQL store, and this one is ${kind}. Nothing was submitted. Submit with a key after your own commit.`,
-  );
+/** The verbs of the store, in the caller's own transaction if there is one (X-59). */
+export function verbsOn(config: EngineConfig, client: TransactionClient | undefined): Verbs {
+  const { kind, executions } = config.store;
+  if (client === undefined) return { config, executions };
+  if (executions.within === undefined) {
+    throw new InvalidInput(
+      `client needs a store on PostgreSQL or in a SQLite file, and this one is ${kind}. Nothing was written. Submit with a key after your own commit.`,
+    );
+  }
+  const within = executions.within(client);
+  return { config: { ...config, payloads: config.payloads.on(within) }, executions: within };
+}
+
+interface Verbs {
+  /** Puts large values where the verbs write. */
+  readonly config: EngineConfig;
+  readonly executions: Pick<ExecutionCommands, 'submit' | 'signal'>;
 }
 
 /**
@@ -213,7 +229,7 @@ function intentOf(
   },
 ): string {
   const { key: _key, actor: _actor, client: _client, ...others } = options;
-  const { traceparent: _traceparent, ifNoWorker: _if, ...intent } = others;
+  const { traceparent: _traceparent, ifNoWorker: _if, ifKeyTaken: _taken, ...intent } = others;
   const { name, input, template } = args;
   return canonicalDigest([name, input, intent, ...(template === undefined ? [] : [template])]);
 }
@@ -260,12 +276,22 @@ export function cursorOf(cursor: unknown): ExecutionId {
   }
 }
 
+/** The caller's transaction, which is needed before the other options are checked. */
+export function clientOf(options: SubmitOptions | undefined): TransactionClient | undefined {
+  try {
+    return options?.client;
+  } catch (cause) {
+    throw unreadable('submit: client', cause);
+  }
+}
+
 /** Returns a checked copy. */
 export function checkedOptions(given: SubmitOptions | undefined): SubmitOptions {
   if (given === undefined) return NO_OPTIONS;
   const options = readOptions('submit', given, SUBMIT_NAMES);
-  const { key, actor, project, traceparent, release, ifNoWorker, client, ...placing } = options;
-  if (client !== undefined) requireMethods('submit: client', client, ['query']);
+  const { key, ifKeyTaken, actor, project, traceparent, release, ...rest } = options;
+  const { ifNoWorker, client: _client, ...placing } = rest;
+  if (ifKeyTaken !== undefined) requireOneOf('ifKeyTaken', ifKeyTaken, IF_KEY_TAKEN);
   if (release !== undefined) parseReleaseName(release);
   if (ifNoWorker !== undefined && ifNoWorker !== 'wait' && ifNoWorker !== 'refuse') {
     throw new InvalidInput(`ifNoWorker must be "wait" or "refuse"; got ${shown(ifNoWorker)}.`);
@@ -322,23 +348,53 @@ function checkedTags(given: readonly string[]): readonly string[] {
 }
 
 function checkedAttributes(given: Attributes): Attributes {
-  const entries = readEntries('attributes', given);
-  if (entries.length > TAGS_MAX) {
+  const checked = readEntries('attributes', given).map(checkedAttribute);
+  requireFewAttributes(checked.length);
+  return Object.fromEntries(checked);
+}
+
+function checkedAttribute([name, value]: readonly [string, unknown]): [
+  string,
+  string | number | boolean,
+] {
+  boundedText('The name of an attribute', name, NAME_BYTES_MAX);
+  if (!isLabel(value)) {
     throw new InvalidInput(
-      `attributes must have at most ${TAGS_MAX} entries; got ${entries.length}.`,
+      `attributes.${name} must be a boolean, a finite number or text of at most ${NAME_BYTES_MAX} bytes; got ${shown(value)}.`,
     );
   }
-  const checked = entries.map(([name, value]) => {
-    boundedText('The name of an attribute', name, NAME_BYTES_MAX);
-    if (!isLabel(value)) {
-      throw new InvalidInput(
-        `attributes.${name} must be a boolean, a finite number or text of at most ${NAME_BYTES_MAX} bytes; got ${shown(value)}.`,
-      );
-    }
-    // JSON has no -0, so an exported store would come back with 0.
-    return [name, Object.is(value, -0) ? 0 : value];
-  });
-  return Object.fromEntries(checked) as Attributes;
+  // JSON has no -0, so an exported store would come back with 0.
+  return [name, Object.is(value, -0) ? 0 : value];
+}
+
+function requireFewAttributes(count: number): void {
+  if (count > TAGS_MAX) {
+    throw new InvalidInput(`attributes must have at most ${TAGS_MAX} entries; got ${count}.`);
+  }
+}
+
+export interface AttributesChanged {
+  /** Null removes an attribute. */
+  readonly set: AttributeChanges;
+  /** All attributes after the change. */
+  readonly after: Attributes;
+}
+
+export function changedAttributes(before: Attributes, given: AttributeChanges): AttributesChanged {
+  const changes = readEntries('attributes', given).map((entry): [string, unknown] =>
+    entry[1] === null || entry[1] === undefined ? [entry[0], null] : checkedAttribute(entry),
+  );
+  const set = Object.fromEntries(changes) as AttributeChanges;
+  const after = withChanges(before, set);
+  requireFewAttributes(Object.keys(after).length);
+  return { set, after };
+}
+
+export function withChanges(before: Attributes, set: AttributeChanges): Attributes {
+  const merged = Object.entries({ ...before, ...set });
+  return Object.fromEntries(
+    merged.filter(([, value]) => value !== null && value !== undefined),
+  ) as Attributes;
 }
 
 /** True if it can be the value of an attribute. */

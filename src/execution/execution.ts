@@ -11,7 +11,7 @@
 // A `compensating` execution takes the same way, until it is compensated or quarantined (Y-2).
 //
 //   X-1  Only the newest fence writes. A claim mints it; nothing else raises it.
-//   X-2  A terminal execution never changes.
+//   X-2  A terminal execution never changes, except that its values can be erased.
 //   X-3  `readyAt` has a value exactly while a worker may claim the execution at that time.
 //        Holds are separate.
 //   X-4  The transaction that changes the row appends the history; seq has no gaps.
@@ -21,6 +21,7 @@
 import type { Fence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
 import type { Instant } from '../support/clock.ts';
+import { wordsIn } from '../support/options.ts';
 import type { CallKey, ExecutionId, Payload, PipelineName, ProjectName } from './names.ts';
 
 /**
@@ -48,24 +49,13 @@ export type Status =
 /** A status that never changes again. */
 export type TerminalStatus = 'completed' | 'failed' | 'cancelled' | 'quarantined' | 'compensated';
 
-export const STATUSES: readonly Status[] = [
-  'queued',
-  'running',
-  'waiting',
-  'completed',
-  'failed',
-  'cancelled',
-  'quarantined',
-  'compensated',
-];
+export const STATUSES: readonly Status[] = wordsIn(
+  'queued running waiting completed failed cancelled quarantined compensated',
+);
 
-export const TERMINAL: ReadonlySet<Status> = new Set<Status>([
-  'completed',
-  'failed',
-  'cancelled',
-  'quarantined',
-  'compensated',
-]);
+export const TERMINAL: ReadonlySet<Status> = new Set<Status>(
+  wordsIn('completed failed cancelled quarantined compensated'),
+);
 
 /**
  * Returns true if an execution with this status has ended.
@@ -149,6 +139,8 @@ export interface Submission {
   readonly parent?: Parent;
   /** The execution that this one repairs. */
   readonly redriveOf?: ExecutionId;
+  /** For a re-drive: the key of the first execution of its chain, which keeps the key. */
+  readonly lineageKey?: string;
   /** The template that it was submitted with: its `id` and `version`. */
   readonly template?: { readonly id: string; readonly version: number };
   /** The submitter. */
@@ -174,6 +166,11 @@ export interface Submission {
  * numbers, by range.
  */
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
+
+/** Changes to search attributes. `null` or `undefined` removes one. */
+export type AttributeChanges = Readonly<
+  Record<string, string | number | boolean | null | undefined>
+>;
 
 /** The stored record of an execution. */
 export interface ExecutionRecord extends Submission {
@@ -217,6 +214,25 @@ export interface ExecutionRecord extends Submission {
   readonly progress?: Payload;
   /** The last heartbeats of its steps that have not ended. */
   readonly heartbeats?: readonly StepHeartbeat[];
+  /** Set if its values were erased. */
+  readonly erased?: Erasure;
+}
+
+/** The erasure of an execution's values. */
+export interface Erasure {
+  /** When. */
+  readonly at: Instant;
+  /** The actor. */
+  readonly by: string;
+  /** True if it was in the archive, so its documents were erased. */
+  readonly ofArchive?: true;
+  /** Values that a repeated erasure still has to remove. Absent if all are gone. */
+  readonly pending?: {
+    /** True if documents of the archive remain. */
+    readonly documents?: true;
+    /** Digests of large values that the store may still have. */
+    readonly values?: readonly string[];
+  };
 }
 
 /** The last heartbeat of a step that has not ended. */
@@ -229,6 +245,18 @@ export interface StepHeartbeat {
   readonly at: Instant;
   /** The details, as they are stored. `holdfast.decode` returns the value. */
   readonly details?: Payload;
+}
+
+/** The key of the heartbeat that marks code in a scope. Such code gets a cancel (X-116). */
+export const SCOPE_CALL: CallKey = 'scope:' as CallKey;
+
+export function isInScope({ heartbeats = [] }: Pick<ExecutionRecord, 'heartbeats'>): boolean {
+  return heartbeats.some(({ key }) => key === SCOPE_CALL);
+}
+
+/** Without the mark of a scope. */
+export function stepHeartbeats(heartbeats: readonly StepHeartbeat[]): readonly StepHeartbeat[] {
+  return heartbeats.filter(({ key }) => key !== SCOPE_CALL);
 }
 
 /** The values of an execution's row, as they are stored. */

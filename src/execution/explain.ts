@@ -1,14 +1,23 @@
 // Explains why an execution is not moving, with one sentence for every state. Pure.
 
+import { LEASE_CALL } from '../features/leases/model.ts';
 import { formatInstant, type Instant } from '../support/clock.ts';
+import type { Code } from '../support/codes/catalogue.ts';
 import { isSuspect, SUSPECT_WAIT } from './decide/suspect.ts';
-import { type ExecutionRecord, isTerminal, type StepHeartbeat } from './execution.ts';
+import {
+  type ExecutionRecord,
+  isTerminal,
+  type StepHeartbeat,
+  stepHeartbeats,
+} from './execution.ts';
 import { type Failure, locatedMessage } from './failure.ts';
 import { type HistoryEvent, NAMED_CALLS_MAX, parseBody } from './history.ts';
 import type { ExecutionId, Payload } from './names.ts';
 
 /** The prefix of the releases that `holdfast dev` creates. */
 export const DEV_RELEASE = 'dev-';
+
+const INPUT_REFUSED: Code = 'input-refused';
 
 /** Each code of an explanation, and the state of the execution that it names. */
 export const EXPLAIN_CODES = {
@@ -18,6 +27,7 @@ export const EXPLAIN_CODES = {
   'concurrency-limit': 'It waits for a slot of its concurrency key.',
   'rate-limited': 'It waits for its rate limit.',
   delayed: 'It starts later, as it was submitted with a delay.',
+  retrying: 'Its code failed, and the whole execution runs again later.',
   ready: 'It is ready and waits for a worker.',
   'no-worker': 'It is ready, and no live worker serves its pipeline and release.',
   'workers-stuck': 'It is ready, and its workers live but claim nothing.',
@@ -27,6 +37,8 @@ export const EXPLAIN_CODES = {
   'waiting-for-answer': 'It waits for an answer to a question.',
   'waiting-for-children': 'It waits for child executions to end.',
   'waiting-for-signal': 'It waits for a signal.',
+  'waiting-for-lease': 'It waits for a lease that `ctx.lease` needs.',
+  'waiting-for-circuit': 'It waits because the service that a step calls failed repeatedly.',
   'waiting-for-time': 'It sleeps, or waits for the next attempt of a step.',
   'waiting-for-message': 'It waits for a message that no pending call can send.',
 } as const;
@@ -67,6 +79,8 @@ export interface ExplainFacts {
   /** It has more children than were read, open or not. */
   readonly hasMoreChildren?: boolean;
   readonly child?: OpenChild;
+  /** The lease that it waits for. */
+  readonly lease?: LeaseWait;
   /** The pause command, if it was running when it was paused. */
   readonly pause?: Payload;
   /** The cancel command, if it was running when it was cancelled. */
@@ -79,6 +93,21 @@ export interface ExplainFacts {
   readonly elsewhere?: string;
   /** Why the active release cannot continue it, according to its last preflight. */
   readonly misfit?: { readonly release: string; readonly why: string };
+}
+
+/** A lease that an execution waits for. Without a `holder`, the lease is free. */
+export interface LeaseWait {
+  readonly resource: string;
+  readonly holder?: {
+    readonly owner: string;
+    readonly fence: number;
+    readonly since: Instant;
+    /** The execution that holds it, if one does. */
+    readonly execution?: ExecutionId;
+    readonly pipeline?: string;
+  };
+  /** Executions that wait for each other: each for a lease that the next holds, the last for the first. */
+  readonly cycle?: readonly { readonly id: ExecutionId; readonly resource: string }[];
 }
 
 interface OpenChild {
@@ -101,16 +130,13 @@ export function explain(facts: ExplainFacts): Explanation {
 
 const BY_STATUS: Readonly<
   Record<'queued' | 'running' | 'waiting', (facts: ExplainFacts) => Explanation>
-> = {
-  queued,
-  running,
-  waiting,
-};
+> = { queued, running, waiting };
 
 function ended(facts: ExplainFacts): Explanation {
   const { execution, last } = facts;
   const { status, endedAt } = execution;
-  const why = failureIn(last.at(-1));
+  const { failure } = parseBody<{ failure: Partial<Failure> }>(last.at(-1)?.body);
+  const why = failure?.message === undefined ? undefined : locatedMessage(failure);
   const when = endedAt === undefined ? '' : ` at ${formatInstant(endedAt)}`;
   const cancelled = cancelledBy(facts);
   if (cancelled !== undefined && status === 'cancelled') {
@@ -119,13 +145,13 @@ function ended(facts: ExplainFacts): Explanation {
   if (cancelled !== undefined && status === 'compensated') {
     return { code: 'ended', sentence: `${cancelled}. Its steps were undone${when}.` };
   }
-  const sentence = `${sentenceCase(status)}${when}${why === undefined ? '.' : `: ${why}`}`;
+  const sentence = `${`${status.charAt(0).toUpperCase()}${status.slice(1)}`}${when}${why === undefined ? '.' : `: ${why}`}`;
   if (status !== 'failed' && status !== 'quarantined') return { code: 'ended', sentence };
   const isCompensationOpen = status === 'quarantined' && execution.compensating;
   const retry = isCompensationOpen
     ? `retry the compensation: holdfast redrive ${execution.id} --mode compensate`
     : 're-drive';
-  const isInput = why?.includes(`The input of "${execution.pipeline}" is not valid`) === true;
+  const isInput = failure?.code === INPUT_REFUSED;
   const advice = isInput
     ? `Re-drive it with an input that its code accepts: holdfast redrive ${execution.id} --input <json>. If the input is right, deploy code that accepts it, then re-drive.`
     : `Fix the cause, then ${retry}.`;
@@ -282,6 +308,7 @@ function queued(facts: ExplainFacts): Explanation {
   const { execution, now } = facts;
   const { readyAt = now, rate } = execution;
   if (readyAt <= now) return ready(facts, readyAt);
+  if (facts.lease !== undefined) return waitingForLease(facts.lease, readyAt);
   const at = formatInstant(readyAt);
   if (rate !== undefined && execution.gated && execution.hasSlot) {
     return {
@@ -294,10 +321,58 @@ function queued(facts: ExplainFacts): Explanation {
     const sentence = `The start delay exceeds the deadline: the execution ends at ${at} without starting.`;
     return { code: 'delayed', sentence, until: readyAt };
   }
+  const failed = retried(facts.last);
+  if (failed !== undefined) {
+    const sentence = `Attempt ${failed.attempt} failed: ${locatedMessage(failed.failure)}. The execution runs again at ${at}.`;
+    return { code: 'retrying', sentence, until: readyAt };
+  }
   return { code: 'delayed', sentence: `Scheduled to start at ${at}.`, until: readyAt };
 }
 
-function running({ execution, owner, last }: ExplainFacts): Explanation {
+/** The failure for which the execution was given back, to run again (X-133). */
+function retried(last: ExplainFacts['last']) {
+  const { attempt, failure } = parseBody<{ attempt: number; failure: Partial<Failure> }>(
+    last.findLast(({ kind }) => kind === 'given-back')?.body,
+  );
+  return attempt === undefined || failure === undefined ? undefined : { attempt, failure };
+}
+
+function waitingForLease({ resource, holder, cycle }: LeaseWait, until?: Instant): Explanation {
+  const code = 'waiting-for-lease';
+  const again = until === undefined ? '' : ` It tries again at ${formatInstant(until)}.`;
+  const common = { code, ...(until === undefined ? {} : { until }) } as const;
+  const [first, ...rest] = cycle ?? [];
+  if (first !== undefined) {
+    const links = [...rest, first].map(
+      ({ id, resource: wanted }, nth) =>
+        `${nth === rest.length ? 'this execution' : id}${nth === rest.length ? '' : `, which waits for lease "${wanted}" of `}`,
+    );
+    return {
+      ...common,
+      sentence: `Deadlock: it waits for lease "${resource}" of ${links.join('')}.${again}`,
+      advice:
+        'It ends by itself: each of them gives up its leases after a while and tries again. To avoid it, acquire the leases in the same order everywhere.',
+    };
+  }
+  if (holder === undefined) {
+    return { ...common, sentence: `Waiting for lease "${resource}", which is free.${again}` };
+  }
+  const { execution, pipeline, owner, since } = holder;
+  const by =
+    execution === undefined
+      ? owner
+      : `execution ${execution} of pipeline "${pipeline}" on ${owner}`;
+  return {
+    ...common,
+    sentence: `Waiting for lease "${resource}", held by ${by} since ${formatInstant(since)}.${again}`,
+    advice:
+      execution === undefined
+        ? 'Check that holder, or revoke its lease.'
+        : `Check why that execution is not moving: explain ${execution}.`,
+  };
+}
+
+function running({ execution, owner, last, lease }: ExplainFacts): Explanation {
   const worker = owner === undefined ? 'The worker' : `Worker ${owner.name}`;
   const since =
     execution.claimedAt === undefined ? '' : ` since ${formatInstant(execution.claimedAt)}`;
@@ -324,13 +399,15 @@ function running({ execution, owner, last }: ExplainFacts): Explanation {
       sentence: `${worker} missed its heartbeats; another worker takes over when its lease expires.`,
     };
   }
+  if (lease !== undefined) return waitingForLease(lease);
   const sentence = `Running on ${owner.name}${since}.${lastHeartbeat(execution)}`;
   return { code: 'running', sentence };
 }
 
 /** The last heartbeat of its steps, if one has sent any. */
 function lastHeartbeat({ heartbeats = [] }: ExecutionRecord): string {
-  const last = heartbeats.reduce<StepHeartbeat | undefined>(
+  const steps = stepHeartbeats(heartbeats).filter(({ key }) => !key.startsWith(LEASE_CALL));
+  const last = steps.reduce<StepHeartbeat | undefined>(
     (newest, each) => (newest === undefined || each.at >= newest.at ? each : newest),
     undefined,
   );
@@ -361,6 +438,9 @@ function waiting(facts: ExplainFacts): Explanation {
       ...until,
     };
   }
+  if (facts.lease !== undefined) return waitingForLease(facts.lease, readyAt);
+  const circuit = circuitOpenIn(facts, calls);
+  if (circuit !== undefined) return { ...circuit, ...until };
   if (readyAt !== undefined) {
     const what = calls.map(nameOf).join(', ');
     const verb = calls.some((call) => call.startsWith('sleep:')) ? 'Sleeping' : 'Waiting';
@@ -376,6 +456,22 @@ function waiting(facts: ExplainFacts): Explanation {
     sentence: `Waiting for ${calls.join(', ') || 'a message'}, but nothing pending can deliver it.`,
     advice: 'Check the history. Send a signal to wake the execution, or cancel it.',
   };
+}
+
+/** The last attempt of a step that it waits for did not begin, because its circuit is open. */
+function circuitOpenIn({ last }: ExplainFacts, calls: readonly string[]): Explanation | undefined {
+  for (const { kind, body } of last.toReversed()) {
+    if (kind !== 'step-failed') continue;
+    const { key, failure } = parseBody<{ key: string; failure: Partial<Failure> }>(body);
+    if (key === undefined || !calls.includes(key)) continue;
+    if (failure?.code !== 'circuit-open') return undefined;
+    return {
+      code: 'waiting-for-circuit',
+      sentence: `Step "${nameOf(key)}" waits. ${failure.message ?? ''}`,
+      advice: 'Repair the service that the step calls. Then the step continues by itself.',
+    };
+  }
+  return undefined;
 }
 
 function waitingForChildren({ openChildren, hasMoreChildren, child }: ExplainFacts): Explanation {
@@ -437,13 +533,4 @@ function waitingForAnswer({ awaits, now }: ExplainFacts): Explanation {
 /** The name in a call's key: `go` for `signal:go#1`. */
 function nameOf(call: string): string {
   return call.replace(/^[a-z]+:/, '').replace(/#\d+$/, '');
-}
-
-function failureIn(event: HistoryEvent | undefined): string | undefined {
-  const { failure } = parseBody<{ failure: Partial<Failure> }>(event?.body);
-  return failure?.message === undefined ? undefined : locatedMessage(failure);
-}
-
-function sentenceCase(status: string): string {
-  return `${status.charAt(0).toUpperCase()}${status.slice(1)}`;
 }

@@ -36,6 +36,7 @@ export const EVENT_KINDS = [
   'cancel-requested',
   'checkpointed',
   'attached',
+  'lease-ended',
   // A line of `ctx.log`.
   'progressed',
 ] as const;
@@ -71,6 +72,7 @@ export const EVENT_KINDS = [
  * - `cancel-requested`: its worker saw a request to cancel it.
  * - `checkpointed`: its code saved a state.
  * - `attached`: its code attached a document.
+ * - `lease-ended`: a block of `ctx.lease` ended; `fence` is that of its last term.
  * - `progressed`: lines of `ctx.log`.
  */
 export type HistoryEventKind = (typeof EVENT_KINDS)[number];
@@ -85,7 +87,7 @@ export const NAMED_CALLS_MAX = 10;
 export interface NewEvent {
   /** The kind of event. */
   readonly kind: HistoryEventKind;
-  /** The name of the step, timer, child, signal or attachment. */
+  /** The name of the step, timer, child, signal, attachment or lease. */
   readonly name?: string;
   /** The details as JSON text. */
   readonly body?: Payload;
@@ -114,6 +116,8 @@ export interface InboxMessage {
   readonly kind: 'child-ended' | 'signal' | 'cancel' | 'pause' | 'resume' | 'await-settled';
   readonly name?: string;
   readonly body?: Payload;
+  /** The key of a signal (X-109). */
+  readonly key?: string;
   readonly at: Instant;
 }
 

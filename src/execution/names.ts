@@ -7,6 +7,8 @@ import { boundedText, shown } from '../support/options.ts';
 
 /** The id of an execution: a UUID of version 7. Later ones sort later. */
 export type ExecutionId = Brand<string, 'ExecutionId'>;
+/** Names an execution within its project: its id, or `key:` and its key, as in `key:order-17`. */
+export type ExecutionRef = ExecutionId | Brand<string, 'KeyRef'>;
 /** The name of a project. */
 export type ProjectName = Brand<string, 'ProjectName'>;
 /** The name of a pipeline. */
@@ -23,6 +25,12 @@ export type Payload = Brand<string, 'Payload'>;
 /** The prefix of the engine's own pipelines. */
 export const OWN_PREFIX = 'holdfast.';
 
+/** The prefix of the keys of calls whose children outlive their parent (X-119). */
+export const DETACHED_CALL = 'detached:';
+
+/** The prefix of the keys of calls that clean up after a cancel (X-117). */
+export const CLEANUP_CALL = 'cleanup:';
+
 /** The name of a pipeline in metrics. The engine adds pipelines for each user pipeline; they share one. */
 export function labelOf(pipeline: string): string {
   return pipeline.startsWith(OWN_PREFIX) ? (pipeline.split('/', 1)[0] ?? pipeline) : pipeline;
@@ -37,12 +45,30 @@ export const DEFAULT_PROJECT: ProjectName = 'default' as ProjectName;
  * const id = parseExecutionId('018f4e3a-6d0c-7b1e-9c57-2f1a0c9d8e7b');
  */
 export function parseExecutionId(value: unknown): ExecutionId {
-  if (typeof value !== 'string' || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)) {
+  if (typeof value === 'string' && UUID.test(value)) return value as ExecutionId;
+  throw new InvalidInput(
+    `An execution id must be the UUID that submit returned; got ${shown(value)}.`,
+  );
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const KEY_PREFIX = 'key:';
+
+/** Checks an id or `key:` and a key (X-104). Throws `InvalidInput`. */
+export function parseExecutionRef(value: unknown): ExecutionRef {
+  if (typeof value === 'string' && UUID.test(value)) return value as ExecutionId;
+  if (typeof value !== 'string' || !value.startsWith(KEY_PREFIX)) {
     throw new InvalidInput(
-      `An execution id must be the UUID that submit returned; got ${shown(value)}.`,
+      `An execution id must be the UUID that submit returned, or "key:" and its key; got ${shown(value)}.`,
     );
   }
-  return value as ExecutionId;
+  boundedText('key', value.slice(KEY_PREFIX.length), NAME_BYTES_MAX);
+  return value as ExecutionRef;
+}
+
+/** The key in a reference. Undefined if the reference is an id. */
+export function keyOfRef(ref: ExecutionRef): string | undefined {
+  return ref.startsWith(KEY_PREFIX) ? ref.slice(KEY_PREFIX.length) : undefined;
 }
 
 /** The least id above this one. Above the greatest there is none. */

@@ -5,7 +5,7 @@ import { type Fence, formatFence } from '../lease/fence.ts';
 import { unreachable } from '../support/assert.ts';
 import { formatInstant, type Instant } from '../support/clock.ts';
 import { isRedrivable, type Status } from './execution.ts';
-import type { ExecutionId, InteractionId, PipelineName } from './names.ts';
+import type { ExecutionId, ExecutionRef, InteractionId, PipelineName } from './names.ts';
 
 /**
  * Why the store refused a write of a worker. Nothing was written.
@@ -29,11 +29,7 @@ export type OwnerRefusal =
   | { readonly why: 'not-running'; readonly id: ExecutionId; readonly status: Status }
   | { readonly why: 'claim-ended'; readonly id: ExecutionId; readonly fence: Fence }
   | { readonly why: 'fence-ahead'; readonly id: ExecutionId; readonly fence: Fence }
-  | {
-      readonly why: 'seq-taken';
-      readonly id: ExecutionId;
-      readonly seq: number;
-    };
+  | { readonly why: 'seq-taken'; readonly id: ExecutionId; readonly seq: number };
 
 /**
  * For a park, or a give-back that follows a message: a message arrived that the owner has not read.
@@ -48,13 +44,14 @@ export interface UnreadRefusal {
  * Why a submission was refused. Nothing was written.
  *
  * - `key-conflict`: execution `id` has this `key` with other content.
+ * - `key-in-use`: execution `id` has this `key`, and `ifKeyTaken` is `refuse`.
  * - `id-taken`: the `id` exists.
  * - `release-unknown`, `release-retired`: the release does not exist, or takes no new executions.
  * - `no-worker-for`: no live worker serves this `pipeline` and `release`; `stuck` ones have it and
  *   take no work.
  */
 export type SubmitRefusal =
-  | { readonly why: 'key-conflict'; readonly key: string; readonly id: ExecutionId }
+  | { readonly why: 'key-conflict' | 'key-in-use'; readonly key: string; readonly id: ExecutionId }
   | { readonly why: 'id-taken'; readonly id: ExecutionId }
   | NoSuchRelease
   | {
@@ -76,12 +73,12 @@ export type NoSuchRelease =
 /**
  * Why an operation on an execution was refused. Nothing was written.
  *
- * - `execution-unknown`: there is no execution `id` in this project.
+ * - `execution-unknown`: there is no execution `id` in this project, which is an id or `key:` and a key.
  * - `already-ended`: it has ended as `status`.
  * - `deadline-passed`: its deadline passed at `at`, so no code would receive the signal.
  */
 export type CommandRefusal =
-  | { readonly why: 'execution-unknown'; readonly id: ExecutionId }
+  | { readonly why: 'execution-unknown'; readonly id: ExecutionRef }
   | { readonly why: 'already-ended'; readonly id: ExecutionId; readonly status: Status }
   | { readonly why: 'deadline-passed'; readonly id: ExecutionId; readonly at: Instant };
 
@@ -104,6 +101,14 @@ export type TemplateRefusal =
 export interface ScheduleRefusal {
   /** There is no such schedule. */
   readonly why: 'schedule-unknown';
+  /** The id that was given. */
+  readonly id: string;
+}
+
+/** A schedule was put with `ifExists: 'refuse'`. Nothing was written. */
+export interface ScheduleExists {
+  /** There is a schedule with this id and other content. */
+  readonly why: 'schedule-exists';
   /** The id that was given. */
   readonly id: string;
 }
@@ -166,10 +171,22 @@ export type AnswerRefusal =
  *
  * - `not-ended`: execution `id` has not ended; its `status` is given.
  * - `redrive-open`: it has a re-drive `open` that has not ended.
+ * - `execution-erased`: its values were erased at `at` by `by`.
  */
 export type RedriveRefusal =
   | { readonly why: 'not-ended'; readonly id: ExecutionId; readonly status: Status }
-  | { readonly why: 'redrive-open'; readonly id: ExecutionId; readonly open: ExecutionId };
+  | { readonly why: 'redrive-open'; readonly id: ExecutionId; readonly open: ExecutionId }
+  | {
+      readonly why: 'execution-erased';
+      readonly id: ExecutionId;
+      readonly at: Instant;
+      readonly by: string;
+    };
+
+/** Why an erasure was refused: the execution is unknown or has not ended. Nothing was written. */
+export type EraseRefusal =
+  | Extract<CommandRefusal, { readonly why: 'execution-unknown' }>
+  | Extract<RedriveRefusal, { readonly why: 'not-ended' }>;
 
 /**
  * Why an operation on executions was refused. `why` is the stable code; `describeExecutionRefusal`
@@ -184,7 +201,8 @@ export type ExecutionRefusal =
   | CommandRefusal
   | ClaimRefusal
   | TemplateRefusal
-  | ScheduleRefusal;
+  | ScheduleRefusal
+  | ScheduleExists;
 
 /**
  * Returns a sentence that explains a refusal: the cause, its effect and what to do.
@@ -196,7 +214,7 @@ export type ExecutionRefusal =
 export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
   switch (refusal.why) {
     case 'execution-unknown':
-      return `Execution ${refusal.id} is not known to this store. Nothing was written. Check the id, the project and which store this is.`;
+      return `Execution ${refusal.id} is not known to this store. Nothing was written. Check the id or key, the project and which store this is.`;
     case 'superseded':
       return `Fence ${formatFence(refusal.fence)} of execution ${refusal.id} is stale: another claim has ${formatFence(refusal.newest)}, and the execution is ${refusal.status}. Nothing was written. Stop.`;
     case 'not-running':
@@ -211,6 +229,8 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
       return `Execution ${refusal.id} has messages that its worker has not read. Nothing was written. Read the inbox, then decide again.`;
     case 'key-conflict':
       return `Key ${JSON.stringify(refusal.key)} was used for execution ${refusal.id} with another input or other options. Nothing was submitted. Submit the same ones to get that execution, or use another key.`;
+    case 'key-in-use':
+      return `Execution ${refusal.id} has the key ${JSON.stringify(refusal.key)}, and you submitted with ifKeyTaken: "refuse". Nothing was submitted. Use that execution, or another key.`;
     case 'id-taken':
       return `Another execution has the id ${refusal.id}. Nothing was submitted. Submit with a new id.`;
     case 'release-unknown':
@@ -233,6 +253,8 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
       return `There is no ${refusal.version === undefined ? '' : `version ${refusal.version} of `}template ${JSON.stringify(refusal.id)} in this project. Nothing was written. Put it first, or check id, version and project.`;
     case 'schedule-unknown':
       return `There is no schedule ${JSON.stringify(refusal.id)} in this project. Nothing was written. Check id and project.`;
+    case 'schedule-exists':
+      return `Schedule ${JSON.stringify(refusal.id)} exists with other content, and you put it with ifExists: "refuse". Nothing was written. Use another id, or replace it without ifExists.`;
     case 'await-unknown':
       return `There is no open question with interaction ${refusal.id} in this project. Nothing was written. Check the id and the project. Its execution may have ended.`;
     case 'answer-conflict':
@@ -254,9 +276,11 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
     case 'answer-too-early':
       return `Interaction ${refusal.id} is not open yet, and its answer can only be checked with the request. Nothing was changed. Answer again when it is open.`;
     case 'not-ended':
-      return `Execution ${refusal.id} is ${refusal.status}, and only an ended one can be re-driven. Nothing was written. Wait for its end, or cancel it first: holdfast cancel ${refusal.id}.`;
+      return `Execution ${refusal.id} is ${refusal.status}, and only an ended one can be re-driven or erased. Nothing was written. Wait for its end, or cancel it first: holdfast cancel ${refusal.id}.`;
     case 'redrive-open':
       return `Execution ${refusal.open} already re-drives ${refusal.id}. Nothing was written. Wait for its end, or cancel it first: holdfast cancel ${refusal.open}.`;
+    case 'execution-erased':
+      return `The values of execution ${refusal.id} were erased at ${formatInstant(refusal.at)} by ${refusal.by}, so it cannot run again. Nothing was written. Submit the work again with a new input.`;
     default:
       return unreachable(refusal);
   }

@@ -3,6 +3,7 @@
 import type { StaleFinding } from '../features/reconcile/model.ts';
 import type { Fence } from '../lease/fence.ts';
 import type { Code } from '../support/codes/catalogue.ts';
+import { wordsIn } from '../support/options.ts';
 import type { Status } from './execution.ts';
 import { type Failure, locatedMessage } from './failure.ts';
 import type { ExecutionId, PipelineName } from './names.ts';
@@ -109,11 +110,9 @@ export interface ExecutionObserver {
   report(report: ExecutionReport): void;
 }
 
-export const BAD_ENDS: ReadonlySet<Status> = new Set<Status>([
-  'failed',
-  'quarantined',
-  'compensated',
-]);
+export const BAD_ENDS: ReadonlySet<Status> = new Set<Status>(
+  wordsIn('failed quarantined compensated'),
+);
 
 /** One line for a failed attempt, a bad end, a blocked execution or trouble; undefined for everything else. */
 export function problemLine(report: ExecutionReport): string | undefined {

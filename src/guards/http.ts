@@ -189,10 +189,7 @@ export function fastifyFence<Incoming extends { readonly headers: HeadersLike }>
   return (route) => {
     // With any other hook, the routes would silently stay unguarded.
     const what = 'fastifyFence guards routes as they are added, so it needs the Fastify instance';
-    needMethod(route, 'handler', {
-      what,
-      pass: "app.addHook('onRoute', fastifyFence({ marks }))",
-    });
+    needMethod(route, 'handler', { what, pass: "app.addHook('onRoute', fastifyFence({ marks }))" });
     const handler = route.handler as FastifyHandler<Incoming>;
     route.handler = async function fenced(this: unknown, request: Incoming, reply: FastifyReply) {
       const verdict = await verifyFence(request, options);

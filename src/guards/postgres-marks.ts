@@ -177,16 +177,11 @@ async function enterWith(
   }
 }
 
-async function readMarks({ client, presented: { key }, sql }: Entry): Promise<Seen> {
+async function readMarks({ client, presented: { key }, sql }: Entry) {
   const { rows } = await client.query(sql.readMarks, [key]);
   const row = { ...(rows[0] as Readonly<Record<string, unknown>> | undefined) };
   const markOf = (value: unknown) => (value === null ? 0 : parseMark(key, value));
   return { wanted: markOf(row['wanted']), entered: markOf(row['entered']) };
-}
-
-interface Seen {
-  readonly wanted: number;
-  readonly entered: number;
 }
 
 /** No transaction holds a lock on `wanted`, so this has its own short time limit. */

@@ -76,8 +76,8 @@ returning fence`,
   };
 }
 
-/** The SQLSTATE of a missing table. */
-const UNDEFINED_TABLE = '42P01';
+/** The codes of a missing table, in PostgreSQL and in MySQL. */
+const UNDEFINED_TABLE: readonly unknown[] = ['42P01', 'ER_NO_SUCH_TABLE'];
 
 /** Returns the error to throw: if the mark table is missing, one that names the next step. */
 export function withNextStep(
@@ -86,7 +86,8 @@ export function withNextStep(
 ): unknown {
   const isMissing =
     error instanceof Error &&
-    (('code' in error && error.code === UNDEFINED_TABLE) || /^no such table/.test(error.message));
+    (('code' in error && UNDEFINED_TABLE.includes(error.code)) ||
+      /^no such table/.test(error.message));
   if (!isMissing) return error;
   return new StoreUnavailable(
     `The table ${table} for marks does not exist. Nothing was written. ` +

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type FaultyStore, faultyStore } from '../../contract/testing/faulty-store.ts';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { seededRandom } from '../support/random.ts';
-import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { openSession, type Session } from './live-session.ts';
 import { parseLeaseKey } from './names.ts';
 

@@ -2,7 +2,7 @@
 // lost.
 
 import { InvalidInput } from '../support/fault.ts';
-import { integerOption, rejectUnknownOptions, shown } from '../support/options.ts';
+import { integerOption, rejectUnknownOptions, shown, wordsIn } from '../support/options.ts';
 import { jittered } from '../support/random.ts';
 import { elapsedMs, type Moment, momentOf } from './authority.ts';
 import type { HeldLease } from './held-lease.ts';
@@ -65,16 +65,9 @@ export type AcquireOutcome =
   | { readonly kind: 'cancelled' }
   | StoreOutage;
 
-export const ACQUIRE_OPTION_NAMES: readonly (keyof AcquireOptions)[] = [
-  'wait',
-  'timeoutMs',
-  'signal',
-  'pollMs',
-  'reopen',
-  'fromCheckpointBefore',
-  'tenureMsMax',
-  'authorityMsMin',
-];
+export const ACQUIRE_OPTION_NAMES: readonly (keyof AcquireOptions)[] = wordsIn(
+  'wait timeoutMs signal pollMs reopen fromCheckpointBefore tenureMsMax authorityMsMin',
+);
 
 const POLL_MS_DEFAULT = 500;
 /** Where hints reach all processes, polls only cover lost hints and dead holders. */
@@ -250,11 +243,7 @@ function isOverdue(core: SessionCore, attempt: Attempt): boolean {
 
 function requestOf(
   core: SessionCore,
-  wanted: {
-    readonly key: LeaseKey;
-    readonly attempt: AttemptId;
-    readonly options: AcquireOptions;
-  },
+  wanted: { readonly key: LeaseKey; readonly attempt: AttemptId; readonly options: AcquireOptions },
 ): Acquire {
   const { key, attempt, options } = wanted;
   return {

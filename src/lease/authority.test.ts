@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../testing/manual-clock.ts';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { Authority, momentOf } from './authority.ts';
 
 const NO_CAUTION = { driftPpm: 0, guardMs: 0 };

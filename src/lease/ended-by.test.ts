@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type FaultyStore, faultyStore } from '../../contract/testing/faulty-store.ts';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
-import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import type { HeldLease } from './held-lease.ts';
 import { openSession, type Session } from './live-session.ts';
 import { LeaseNotHeld } from './not-held.ts';

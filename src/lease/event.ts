@@ -74,16 +74,8 @@ export type LeaseEvent =
       readonly cause?: string;
       readonly actor?: string;
     })
-  | (EventBase & {
-      readonly kind: 'alarm';
-      readonly alarm: Alarm;
-      readonly cause: string;
-    })
-  | (EventBase & {
-      readonly kind: 'epoch-raised';
-      readonly actor: string;
-      readonly cause: string;
-    });
+  | (EventBase & { readonly kind: 'alarm'; readonly alarm: Alarm; readonly cause: string })
+  | (EventBase & { readonly kind: 'epoch-raised'; readonly actor: string; readonly cause: string });
 
 /**
  * An anomaly that the store saw.

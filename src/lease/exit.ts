@@ -1,6 +1,8 @@
 // The ways in which a term ends. A boolean "clean" is not enough, because each exit has another
 // meaning for the successor.
 
+import { wordsIn } from '../support/options.ts';
+
 /**
  * How a term ended. `EXIT_ADVICE` has the advice to the successor.
  *
@@ -29,13 +31,9 @@ export type DeclaredExit = Extract<
   'finished' | 'yielded' | 'abandoned' | 'failed' | 'retired'
 >;
 
-export const DECLARED_EXITS: readonly DeclaredExit[] = [
-  'finished',
-  'yielded',
-  'abandoned',
-  'failed',
-  'retired',
-];
+export const DECLARED_EXITS: readonly DeclaredExit[] = wordsIn(
+  'finished yielded abandoned failed retired',
+);
 
 /** Advice to the successor, for each exit. */
 export const EXIT_ADVICE: Readonly<Record<Exit, string>> = {

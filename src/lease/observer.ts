@@ -3,23 +3,23 @@
 // called after the current turn, from a bounded buffer that counts the reports it drops.
 
 import type { Clock } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { shown, wordsIn } from '../support/options.ts';
 import type { Timers } from '../support/timer.ts';
 import type { Exit } from './exit.ts';
 import type { Fence } from './fence.ts';
 import type { LeaseKey, Owner, SessionId } from './names.ts';
 
-export const LEASE_OPERATIONS = [
-  ...(['open-session', 'heartbeat', 'end-session', 'acquire', 'withdraw'] as const),
-  ...(['checkpoint', 'begin-intent', 'settle-intent', 'release'] as const),
-] as const;
+export const LEASE_OPERATIONS = wordsIn(
+  'open-session heartbeat end-session acquire withdraw checkpoint begin-intent settle-intent release',
+);
 
 export type LeaseOperation = (typeof LEASE_OPERATIONS)[number];
 
 /** The classes of all outcomes. */
-export const OUTCOME_CLASSES = [
-  ...(['ok', 'contended', 'fenced', 'expired', 'revoked', 'refused'] as const),
-  ...(['unknown', 'unavailable'] as const),
-] as const;
+export const OUTCOME_CLASSES = wordsIn(
+  'ok contended fenced expired revoked refused unknown unavailable',
+);
 
 export type OutcomeClass = (typeof OUTCOME_CLASSES)[number];
 
@@ -266,4 +266,30 @@ export class ObserverRelay {
       () => undefined,
     );
   }
+}
+
+// Combines several observers into one. Each gets every report. An error of one reaches neither the
+// others nor the library (O-4).
+
+/**
+ * Combines several observers into one. Throws `InvalidInput` if one has no `report`.
+ *
+ * @example
+ * const both = observers(recordLeases({ file: './leases.log' }), { report: (report) => console.log(report.kind) });
+ */
+export function observers(...all: readonly LeaseObserver[]): LeaseObserver {
+  for (const each of all) {
+    if (typeof each?.report === 'function') continue;
+    throw new InvalidInput(`observers: each must have a function report; got ${shown(each)}.`);
+  }
+  return {
+    report(report: LeaseReport): void {
+      for (const each of all) {
+        callSafely(
+          () => each.report(report),
+          () => undefined,
+        );
+      }
+    },
+  };
 }

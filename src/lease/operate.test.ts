@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { openSession } from './live-session.ts';
 import { drainLease, revokeLease } from './operate.ts';
 

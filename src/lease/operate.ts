@@ -1,7 +1,7 @@
 // Operations on another holder's term. They check the input before sending anything, and are safe
 // to repeat with the same request id.
 
-import { integerOption, rejectUnknownOptions } from '../support/options.ts';
+import { integerOption, rejectUnknownOptions, wordsIn } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { parseFence } from './fence.ts';
 import { parseLeaseKey, parseOwner, parseRequestId, parseText } from './names.ts';
@@ -35,14 +35,7 @@ export interface DrainOptions extends OperateOptions {
   readonly successor?: string;
 }
 
-const NAMES: readonly (keyof OperateOptions)[] = [
-  'store',
-  'key',
-  'fence',
-  'actor',
-  'reason',
-  'request',
-];
+const NAMES: readonly (keyof OperateOptions)[] = wordsIn('store key fence actor reason request');
 const DEADLINE_MS_MAX = 31_536_000_000;
 
 /**

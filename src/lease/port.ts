@@ -117,7 +117,7 @@ export interface SessionStore {
    * retention.
    */
   sweep(request: Sweep): Promise<Swept>;
-  /** Extends every live session once per heartbeat, after an outage of the store. */
+  /** Extends every live session once per heartbeat, after an outage of the store or of its coordinators. */
   recover(request: Recover): Promise<Recovered>;
 }
 
@@ -251,6 +251,11 @@ export interface Swept {
 
 export interface Recover {
   readonly cause: string;
+  /**
+   * Extends only sessions that were opened through coordinators, if all of these fell silent
+   * together. Redis and etcd have none.
+   */
+  readonly remote?: boolean;
 }
 
 export interface Recovered {

@@ -27,7 +27,7 @@ export interface Holder {
 /**
  * Why the store refused an operation of a session.
  *
- * - `session-duplicate`: the id exists with other settings.
+ * - `session-duplicate`: the id exists with other settings, or its session has ended.
  * - `session-unknown`: the store does not know the session.
  * - `session-not-yours`: it belongs to another owner.
  * - `session-lapsed`: it missed heartbeats and may rejoin.
@@ -137,40 +137,7 @@ export type Refusal = SessionRefusal | EntryRefusal | TermRefusal | WriteRefusal
 export function describeRefusal(refusal: Refusal): string {
   switch (refusal.why) {
     case 'session-duplicate':
-    case 'session-unknown':
-    case 'session-not-yours':
-    case 'session-lapsed':
-    case 'session-expired':
-    case 'session-ended':
-    case 'session-too-deep':
-    case 'would-shorten':
-      return describeSession(refusal);
-    case 'held':
-    case 'retired':
-    case 'reserved':
-    case 'attempt-used':
-    case 'damped':
-    case 'behind-others':
-    case 'reclaim-paused':
-    case 'halted':
-      return describeEntry(refusal);
-    case 'key-unknown':
-    case 'superseded':
-    case 'fence-ahead':
-    case 'not-yours':
-    case 'lapsed':
-    case 'expired':
-    case 'ended':
-      return describeTerm(refusal);
-    default:
-      return describeWrite(refusal);
-  }
-}
-
-function describeSession(refusal: SessionRefusal): string {
-  switch (refusal.why) {
-    case 'session-duplicate':
-      return `Session ${refusal.session} exists with other settings. No session was opened. Open one with a new id.`;
+      return `Session ${refusal.session} exists with other settings, or has ended. No session was opened. Open one with a new id.`;
     case 'session-unknown':
       return `Session ${refusal.session} is not known to this store. Nothing was written. Open a session first. If it was open before, this is another store or an older copy of it.`;
     case 'session-not-yours':
@@ -185,13 +152,6 @@ function describeSession(refusal: SessionRefusal): string {
       return `This store nests sessions at most ${refusal.depthMax} deep (policy.sessionDepthMax). No session was opened. Open this one under an ancestor nearer the root.`;
     case 'would-shorten':
       return `This heartbeat would shorten session ${refusal.session}, which has ${refusal.remainingMs} ms left. Heartbeats only extend, so nothing was changed. Send it with a longer ttl, or later.`;
-    default:
-      return unreachable(refusal);
-  }
-}
-
-function describeEntry(refusal: EntryRefusal): string {
-  switch (refusal.why) {
     case 'held':
       return `"${refusal.key}" is ${refusal.holder.state} by ${who(refusal.holder)}. Without a renewal it is free in at most ${refusal.holder.freeInMs} ms. Acquire with wait: true, or ask the holder to drain.`;
     case 'retired':
@@ -208,13 +168,6 @@ function describeEntry(refusal: EntryRefusal): string {
       return `"${refusal.key}" is held by ${who(refusal.holder)}, which is silent. The store was away, or many sessions stopped at once, so each gets a fair chance to renew (at most ${refusal.holder.freeInMs} ms more). Check the network and the store. The pause ends by itself.`;
     case 'halted':
       return `Grants are halted: a process presented fence ${formatFence(refusal.presented)}, which this store never issued, so it may be an older copy of itself. Find out which copy is right, then raise the epoch: holdfast raise-epoch.`;
-    default:
-      return unreachable(refusal);
-  }
-}
-
-function describeTerm(refusal: TermRefusal): string {
-  switch (refusal.why) {
     case 'key-unknown':
       return `"${refusal.key}" was never acquired in this store. Nothing was written. Check the key and which store this is.`;
     case 'superseded':
@@ -229,13 +182,6 @@ function describeTerm(refusal: TermRefusal): string {
       return `"${refusal.key}" has expired under fence ${formatFence(refusal.fence)}. Nothing was changed. Stop and acquire again. The successor redoes the work since the last checkpoint.`;
     case 'ended':
       return `"${refusal.key}" ended under fence ${formatFence(refusal.fence)} (${refusal.exit}${refusal.cause === undefined ? '' : `: ${refusal.cause}`}). Nothing was changed. Acquire again to continue.`;
-    default:
-      return unreachable(refusal);
-  }
-}
-
-function describeWrite(refusal: WriteRefusal): string {
-  switch (refusal.why) {
     case 'seq-superseded':
       return `A later checkpoint of "${refusal.key}" (seq ${refusal.storedSeq}) is stored, so this one was dropped. Continue: the stored one is newer.`;
     case 'seq-conflict':

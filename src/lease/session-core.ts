@@ -4,6 +4,7 @@
 import { type Instant, toInstant } from '../support/clock.ts';
 import { EventLoopLag } from '../support/event-loop-lag.ts';
 import { Fault } from '../support/fault.ts';
+import { wordsIn } from '../support/options.ts';
 import { jittered } from '../support/random.ts';
 import { type Authority, elapsedMs, type Moment, momentOf } from './authority.ts';
 import { Disowned, isFinal } from './disowned.ts';
@@ -335,18 +336,9 @@ function endsSession(result: {
   return result.kind === 'refused' && SESSION_OVER.has(result.why ?? '');
 }
 
-const OK_KINDS: ReadonlySet<string> = new Set([
-  'opened',
-  'alive',
-  'ended',
-  'granted',
-  'withdrawn',
-  'saved',
-  'begun',
-  'settled',
-  'released',
-  'current',
-]);
+const OK_KINDS: ReadonlySet<string> = new Set(
+  wordsIn('opened alive ended granted withdrawn saved begun settled released current'),
+);
 
 const CLASS_OF_REFUSAL: Readonly<Record<string, OutcomeClass>> = {
   held: 'contended',

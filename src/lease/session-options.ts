@@ -2,7 +2,13 @@
 
 import { type Clock, systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, integerOption, rejectUnknownOptions, shown } from '../support/options.ts';
+import {
+  boundedText,
+  integerOption,
+  rejectUnknownOptions,
+  shown,
+  wordsIn,
+} from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { type Caution, DRIFT_PPM_DEFAULT } from './authority.ts';
@@ -67,19 +73,9 @@ export interface SessionConfig {
   readonly random: Random;
 }
 
-export const SESSION_OPTION_NAMES: readonly (keyof SessionOptions)[] = [
-  'store',
-  'owner',
-  'ttlMs',
-  'graceMs',
-  'metadata',
-  'observer',
-  'guardMs',
-  'driftPpm',
-  'clock',
-  'timers',
-  'random',
-];
+export const SESSION_OPTION_NAMES: readonly (keyof SessionOptions)[] = wordsIn(
+  'store owner ttlMs graceMs metadata observer guardMs driftPpm clock timers random',
+);
 
 export const TTL_MS_DEFAULT = 15_000;
 
@@ -110,18 +106,12 @@ export function resolveSessionOptions(
   const graceMs = integerOption(
     'graceMs (at most half of ttlMs)',
     options.graceMs ?? Math.floor(ttlMs / 5),
-    {
-      min: 0,
-      max: Math.floor(ttlMs / 2),
-    },
+    { min: 0, max: Math.floor(ttlMs / 2) },
   );
   const guardMs = integerOption(
     'guardMs',
     options.guardMs ?? Math.max(5, Math.floor(ttlMs / 100)),
-    {
-      min: 0,
-      max: ttlMs,
-    },
+    { min: 0, max: ttlMs },
   );
   const driftPpm = integerOption('driftPpm', options.driftPpm ?? DRIFT_PPM_DEFAULT, {
     min: 0,

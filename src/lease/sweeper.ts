@@ -4,7 +4,12 @@
 
 import { type Clock, systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { integerOption, optionalFunctions, rejectUnknownOptions } from '../support/options.ts';
+import {
+  integerOption,
+  optionalFunctions,
+  rejectUnknownOptions,
+  wordsIn,
+} from '../support/options.ts';
 import { jittered, type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { elapsedMs, momentOf } from './authority.ts';
@@ -57,15 +62,11 @@ const SWEEP_MS_MAX = 30_000;
  * const sweeper = startSweeper({ store, everyMs: 10_000, onSwept: ({ expired }) => console.log(expired.length) });
  */
 export function startSweeper(options: SweeperOptions): Sweeper {
-  rejectUnknownOptions('startSweeper', options, [
-    'store',
-    'everyMs',
-    'limit',
-    'onSwept',
-    'clock',
-    'timers',
-    'random',
-  ]);
+  rejectUnknownOptions(
+    'startSweeper',
+    options,
+    wordsIn('store everyMs limit onSwept clock timers random'),
+  );
   requireStore('startSweeper', options.store);
   if (options.store.sessions.sweep === undefined) {
     throw new InvalidInput(

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { faultyStore } from '../../contract/testing/faulty-store.ts';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { InvalidInput, StoreCorrupt } from '../support/fault.ts';
-import { faultyStore } from '../testing/faulty-store.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { openSession } from './live-session.ts';
 import { type Watched, watchLeases } from './watch.ts';
 

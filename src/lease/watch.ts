@@ -2,7 +2,12 @@
 // only make it poll sooner.
 
 import type { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
-import { integerOption, optionalFunctions, rejectUnknownOptions } from '../support/options.ts';
+import {
+  integerOption,
+  optionalFunctions,
+  rejectUnknownOptions,
+  wordsIn,
+} from '../support/options.ts';
 import { jittered, type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import type { EventSeq, LeaseEvent } from './event.ts';
@@ -36,14 +41,9 @@ export type Watched = LeaseEvent | { readonly kind: 'truncated'; readonly seq: E
 
 const PAGE = 500;
 
-const NAMES: readonly (keyof WatchOptions)[] = [
-  'after',
-  'signal',
-  'pollMs',
-  'onOutage',
-  'timers',
-  'random',
-];
+const NAMES: readonly (keyof WatchOptions)[] = wordsIn(
+  'after signal pollMs onOutage timers random',
+);
 
 /**
  * Yields the events of a store in order, from any point, without missing one.

@@ -2,6 +2,7 @@
 // Adapters for metrics and traces have their own entry points, so that you install only the
 // packages you use.
 
+export { observers } from '../lease/observer.ts';
 export type { MissingEvidence } from './advisor/advise.ts';
 export {
   type Advice,
@@ -55,7 +56,6 @@ export {
   type RecorderOptions,
   recordLeases,
 } from './lease-log/recorder.ts';
-export { observers } from './observers.ts';
 export type { ViolatedRule, Violation } from './verify-log/facts.ts';
 export {
   type Checked,

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type FaultyStore, faultyStore } from '../../contract/testing/faulty-store.ts';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { openSession } from '../lease/live-session.ts';
 import type { KernelStore } from '../lease/port.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { elect } from './elect.ts';
 import { pool } from './pool.ts';
 import { registry } from './registry.ts';

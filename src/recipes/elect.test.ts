@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type FaultyStore, faultyStore } from '../../contract/testing/faulty-store.ts';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { seededRandom } from '../support/random.ts';
-import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { type Election, elect } from './elect.ts';
 import type { Term } from './run-term.ts';
 

@@ -3,11 +3,15 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  type FaultyStore,
+  faultyStore,
+  type StoreFault,
+} from '../../contract/testing/faulty-store.ts';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { openSession } from '../lease/live-session.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { seededRandom } from '../support/random.ts';
-import { type FaultyStore, faultyStore, type StoreFault } from '../testing/faulty-store.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { elect } from './elect.ts';
 import { pool } from './pool.ts';
 import { registry } from './registry.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { faultyStore } from '../../contract/testing/faulty-store.ts';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import type { KernelStore } from '../lease/port.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { seededRandom } from '../support/random.ts';
-import { faultyStore } from '../testing/faulty-store.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { type Pool, type PoolTerm, pool } from './pool.ts';
 
 const TTL_MS = 3_000;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { openSession } from '../lease/live-session.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { type RevokeProgress, revokePrefix } from './revoke-prefix.ts';
 
 const operation = { prefix: 'tenant-7/', actor: 'olga', reason: 'contract ended' };

@@ -6,7 +6,7 @@ import { type LeaseKey, parseLeaseKey, parseRequestId, parseText } from '../leas
 import type { LeaseService, ListedLease } from '../lease/port.ts';
 import type { Refusal } from '../lease/refusal.ts';
 import { requireStore } from '../lease/session-options.ts';
-import { integerOption, rejectUnknownOptions } from '../support/options.ts';
+import { integerOption, rejectUnknownOptions, wordsIn } from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 
 /** Options of `revokePrefix`. */
@@ -43,16 +43,9 @@ export interface RevokeProgress {
   readonly refused: readonly { readonly key: LeaseKey; readonly refusal: Refusal }[];
 }
 
-const OPTION_NAMES: readonly (keyof RevokePrefixOptions)[] = [
-  'store',
-  'prefix',
-  'actor',
-  'reason',
-  'drainMs',
-  'after',
-  'pageSize',
-  'random',
-];
+const OPTION_NAMES: readonly (keyof RevokePrefixOptions)[] = wordsIn(
+  'store prefix actor reason drainMs after pageSize random',
+);
 
 const DRAIN_MS_MAX = 31_536_000_000;
 
@@ -99,7 +92,7 @@ async function* revokePages(
     const last = page.at(-1);
     if (last === undefined) return;
     const refused: { key: LeaseKey; refusal: Refusal }[] = [];
-    for (const lease of page.filter(isOpen)) {
+    for (const lease of page.filter(({ state }) => state !== 'free' && state !== 'retired')) {
       const refusal = await endTerm(options, lease);
       if (refusal === undefined) done += 1;
       else refused.push({ key: lease.key, refusal });
@@ -109,10 +102,6 @@ async function* revokePages(
     const [ended, drained] = drainMs === undefined ? [done, 0] : [0, done];
     yield { after, checked, ended, drained, refused };
   }
-}
-
-function isOpen({ state }: ListedLease): boolean {
-  return state !== 'free' && state !== 'retired';
 }
 
 async function endTerm(

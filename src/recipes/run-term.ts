@@ -79,6 +79,8 @@ const SETTLE_MS_DEFAULT = 5_000;
 
 /** Additions of the recipe to the user's options. */
 interface TermSeam {
+  /** Further leases that the work needs. */
+  readonly others?: readonly HeldLease[];
   /** Signals the work to stop. */
   readonly stop?: AbortSignal;
   /** Receives errors of the user's callbacks. */
@@ -94,13 +96,15 @@ export async function runTerm<Value>(
   work: (term: Term) => Promise<Value>,
   options: TermOptions & TermSeam,
 ): Promise<TermOutcome<Value>> {
-  const { timers = systemTimers, settleMs = SETTLE_MS_DEFAULT } = options;
+  const { timers = systemTimers, settleMs = SETTLE_MS_DEFAULT, others = [] } = options;
+  const leases = [lease, ...others];
   const drained = new AbortController();
-  const undrain = lease.onDrain((drain) => drained.abort(drain));
-  if (lease.drain !== undefined) drained.abort(lease.drain);
-  const signals = [lease.signal, drained.signal, ...(options.stop ? [options.stop] : [])];
-  const signal = AbortSignal.any(signals);
-  const overrun = measureOverrun(lease, options);
+  const undrains = leases.map((each) => each.onDrain((drain) => drained.abort(drain)));
+  const early = leases.find(({ drain }) => drain !== undefined);
+  if (early !== undefined) drained.abort(early.drain);
+  const ends = [drained.signal, ...(options.stop ? [options.stop] : [])];
+  const signal = AbortSignal.any([...leases.map((each) => each.signal), ...ends]);
+  const overrun = measureOverrun(leases, options);
 
   const working = settled(() => work({ lease, signal }));
   // Cancel the timer when the work is over: it would keep the process alive.
@@ -111,12 +115,11 @@ export async function runTerm<Value>(
   const giveUp = settleWait.then(() => ({ kind: 'still-running', over }) as const);
   const outcome = await Promise.race([working, giveUp]);
   decided.abort();
-  undrain();
+  for (const undrain of undrains) undrain();
   overrun(outcome.kind !== 'still-running');
   if (outcome.kind === 'still-running') void over.then(() => overrun(true));
-  if (outcome.kind === 'still-running' && lostAuthority(lease) && options.exitOnOverrun === true) {
-    hardExit();
-  }
+  const mustExit = options.exitOnOverrun === true && outcome.kind === 'still-running';
+  if (mustExit && leases.some(lostAuthority)) hardExit();
   return outcome;
 }
 
@@ -133,22 +136,22 @@ async function settled<Value>(run: () => Promise<Value>): Promise<TermOutcome<Va
  * it, is over, and in the second case again when the work is.
  */
 function measureOverrun(
-  lease: HeldLease,
+  leases: readonly HeldLease[],
   options: TermOptions & TermSeam,
 ): (settled: boolean) => void {
   const { clock = systemClock, onOverrun, trouble } = options;
   let endedAt: ReturnType<typeof momentOf> | undefined;
   const note = (): void => {
-    endedAt = momentOf(clock);
+    endedAt ??= momentOf(clock);
   };
-  lease.signal.addEventListener('abort', note, { once: true });
+  for (const { signal } of leases) signal.addEventListener('abort', note, { once: true });
   return (settled) => {
-    const isLost = lostAuthority(lease);
-    if (settled) lease.signal.removeEventListener('abort', note);
-    if (endedAt === undefined || !isLost) return;
+    const lost = leases.find(lostAuthority);
+    if (settled) for (const { signal } of leases) signal.removeEventListener('abort', note);
+    if (endedAt === undefined || lost === undefined) return;
     const ms = elapsedMs(endedAt, momentOf(clock));
-    lease.reportOverrun(ms, settled);
-    callSafely(() => onOverrun?.({ key: lease.key, ms, settled }), trouble);
+    lost.reportOverrun(ms, settled);
+    callSafely(() => onOverrun?.({ key: lost.key, ms, settled }), trouble);
   };
 }
 

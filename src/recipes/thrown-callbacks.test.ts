@@ -3,14 +3,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type FaultyStore, faultyStore } from '../../contract/testing/faulty-store.ts';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import type { DeclaredExit } from '../lease/exit.ts';
 import { openSession, type Session } from '../lease/live-session.ts';
 import { type LeaseKey, parseLeaseKey } from '../lease/names.ts';
 import type { LeaseReport } from '../lease/observer.ts';
 import type { LeaseService } from '../lease/port.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
-import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { elect } from './elect.ts';
 import { pool } from './pool.ts';
 import type { Term } from './run-term.ts';

@@ -3,12 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { openSession, SessionRefused } from '../lease/live-session.ts';
 import { parseLeaseKey, type SessionId } from '../lease/names.ts';
 import type { LeaseReport } from '../lease/observer.ts';
 import type { KernelStore } from '../lease/port.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { elect } from './elect.ts';
 import { pool } from './pool.ts';
 import type { Term } from './run-term.ts';

@@ -121,9 +121,7 @@ async function untilFirstReply(session: Session, thread: HeartbeatThread): Promi
     await session.close('abandoned');
     throw new StoreUnavailable(
       'The thread of the watchdog session cannot reach the store. No session was opened. Check the store.',
-      {
-        cause,
-      },
+      { cause },
     );
   } finally {
     done.abort();

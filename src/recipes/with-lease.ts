@@ -48,6 +48,10 @@ export interface WithLeaseOptions<Value> extends AcquireOptions, TermOptions {
  *   holds the lease.
  */
 export type WithLeaseOutcome<Value> =
+  | RunOutcomeOf<Value>
+  | Exclude<AcquireOutcome, { readonly kind: 'acquired' }>;
+
+type RunOutcomeOf<Value> =
   | { readonly kind: 'done'; readonly value: Value; readonly fence: Fence }
   | {
       readonly kind: 'lost';
@@ -55,8 +59,7 @@ export type WithLeaseOutcome<Value> =
       readonly running?: Promise<void>;
       readonly error?: unknown;
     }
-  | { readonly kind: 'still-running'; readonly fence: Fence; readonly running: Promise<void> }
-  | Exclude<AcquireOutcome, { readonly kind: 'acquired' }>;
+  | { readonly kind: 'still-running'; readonly fence: Fence; readonly running: Promise<void> };
 
 /**
  * Acquires a lease, runs `work` and releases the lease.
@@ -83,38 +86,70 @@ export async function withLease<Value>(
   rejectUnknownOptions('withLease', options, NAMES);
   const { session, key, exit, settleMs, exitOnOverrun, onOverrun, clock, timers, ...acquire } =
     options;
-  requireSession(session);
+  requireSession('withLease', session);
   checkTerm('withLease', options, work);
   if (typeof exit !== 'function' && exit !== undefined) checkExit(exit);
   const got = await session.acquire(key, acquire);
   if (got.kind !== 'acquired') return got;
   const { lease } = got;
-  const drainedBefore = lease.drain !== undefined;
+  return runHeld({ session, leases: [lease] }, (signal) => work({ lease, signal }), options);
+}
+
+interface Held {
+  readonly session: Session;
+  readonly leases: readonly [HeldLease, ...HeldLease[]];
+}
+
+/** Runs the work under leases of one session, and releases them when it has stopped. */
+export async function runHeld<Value>(
+  { session, leases }: Held,
+  run: (signal: AbortSignal) => Promise<Value>,
+  options: TermOptions & Pick<WithLeaseOptions<Value>, 'exit'>,
+): Promise<RunOutcomeOf<Value>> {
+  const [first, ...others] = leases;
+  const isDrained = (): boolean => leases.some(({ drain }) => drain !== undefined);
+  const wasDrained = isDrained();
   const trouble = (error: unknown): void => session.reportTrouble(`onOverrun: ${causeOf(error)}`);
-  const outcome = await runTerm(lease, work, { ...options, trouble });
-  if (lostAuthority(lease)) {
+  const seam = { ...options, others, trouble };
+  const outcome = await runTerm(first, ({ signal }) => run(signal), seam);
+  const release = async (exit: DeclaredExit, cause?: string): Promise<void> => {
+    const about = cause === undefined ? {} : { cause };
+    await Promise.all(leases.map((lease) => lease.release(exit, about)));
+  };
+  const lost = leases.find(lostAuthority);
+  if (lost !== undefined) {
+    const reason: LeaseNotHeld = lost.signal.reason;
     // After a lapse, the session still carries the lease. Release it, so that others can get it.
-    if (outcome.kind !== 'still-running') await lease.release('abandoned', { cause: 'lapsed' });
+    const free = (): Promise<void> => release('abandoned', 'lapsed');
+    if (outcome.kind !== 'still-running') await free();
+    else void outcome.over.then(free).catch((fault) => session.reportTrouble(causeOf(fault)));
     return {
-      kind: 'lost',
-      reason: lease.signal.reason,
+      ...{ kind: 'lost', reason },
       ...(outcome.kind === 'still-running' ? { running: outcome.over } : {}),
       ...(outcome.kind === 'threw' ? { error: outcome.error } : {}),
     };
   }
+  const fence = leases.reduce(
+    (most, lease) => (lease.fence > most ? lease.fence : most),
+    first.fence,
+  );
   if (outcome.kind === 'still-running') {
-    return { kind: 'still-running', fence: lease.fence, running: outcome.over };
+    return { kind: 'still-running', fence, running: outcome.over };
   }
-  if (outcome.kind === 'threw') return fail(lease, outcome.error);
-  const drained = lease.drain !== undefined && !drainedBefore;
+  // The work's error counts even if the release fails: that repeats until the session ends.
+  const fail = async (error: unknown): Promise<never> => {
+    await release('failed', causeOf(error)).catch(() => undefined);
+    throw error;
+  };
+  if (outcome.kind === 'threw') return fail(outcome.error);
   let chosen: DeclaredExit;
   try {
-    chosen = checkExit(chooseExit(exit, outcome.value, drained));
+    chosen = checkExit(chooseExit(options.exit, outcome.value, isDrained() && !wasDrained));
   } catch (error) {
-    return fail(lease, error);
+    return fail(error);
   }
-  await lease.release(chosen);
-  return { kind: 'done', value: outcome.value, fence: lease.fence };
+  await release(chosen);
+  return { kind: 'done', value: outcome.value, fence };
 }
 
 const NAMES: readonly (keyof WithLeaseOptions<unknown>)[] = [
@@ -127,10 +162,10 @@ const NAMES: readonly (keyof WithLeaseOptions<unknown>)[] = [
   ...ACQUIRE_OPTION_NAMES,
 ];
 
-function requireSession(session: Partial<Session> | undefined): void {
+export function requireSession(what: string, session: Partial<Session> | undefined): void {
   if (typeof session?.acquire === 'function') return;
   throw new InvalidInput(
-    'withLease: session is required. Pass an open one, such as await openSession({ store, owner }).',
+    `${what}: session is required. Pass an open one, such as await openSession({ store, owner }).`,
   );
 }
 
@@ -146,10 +181,4 @@ function chooseExit<Value>(
 function checkExit(exit: DeclaredExit): DeclaredExit {
   if (DECLARED_EXITS.includes(exit)) return exit;
   throw new InvalidInput(`exit must be one of ${DECLARED_EXITS.join(', ')}; got ${causeOf(exit)}.`);
-}
-
-/** Throws the work's error even if the release fails: it repeats until the session ends. */
-async function fail(lease: HeldLease, error: unknown): Promise<never> {
-  await lease.release('failed', { cause: causeOf(error) }).catch(() => undefined);
-  throw error;
 }

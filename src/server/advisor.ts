@@ -12,6 +12,7 @@ import type {
 } from '../protocol/messages/advice.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
+import { present } from '../support/options.ts';
 
 /** With fewer heartbeats, the slowest in a thousand would be a guess. */
 const HEARTBEATS_MIN = 500;
@@ -102,9 +103,11 @@ function commonest(live: AdviceRequest['live']): Partial<AssumptionsMessage> {
 function goalsFrom(query: AdviceQuery): ReturnType<typeof goalsOf> {
   const { preset = 'batch', takeoverMs, falseLosses, effectMs } = query;
   return goalsOf(preset, {
-    ...(takeoverMs === undefined ? {} : { takeoverP99MsMax: takeoverMs }),
-    ...(falseLosses === undefined ? {} : { falseLossesPer1000LeaseDaysMax: falseLosses }),
-    ...(effectMs === undefined ? {} : { longestEffectMs: effectMs }),
+    ...present({
+      takeoverP99MsMax: takeoverMs,
+      falseLossesPer1000LeaseDaysMax: falseLosses,
+      longestEffectMs: effectMs,
+    }),
   });
 }
 

@@ -123,14 +123,6 @@ export function bodyTurnsOf({ bodyBytesMax }: HttpLimits): ByteTurns {
   return new ByteTurns(BODIES_OF_PROJECT * bodyBytesMax);
 }
 
-/** The bytes of large responses that one project's callers may leave unread. */
-export function unreadRepliesOf({ bodyBytesMax }: HttpLimits): ByteTurns {
-  return new ByteTurns(UNREAD_BODIES * bodyBytesMax);
-}
-
-/** The responses of the largest size that one project's callers may leave unread. */
-const UNREAD_BODIES = 4;
-
 /**
  * Large bodies of one project wait before they are read, so that they cannot fill the memory: a
  * caller could send all but the last byte of thousands.
@@ -160,11 +152,7 @@ export async function takeUntilClosed(
     reply,
     project,
     bytes,
-  }: {
-    readonly reply: FastifyReply;
-    readonly project: ProjectName;
-    readonly bytes: number;
-  },
+  }: { readonly reply: FastifyReply; readonly project: ProjectName; readonly bytes: number },
 ): Promise<void> {
   const free = await turns.take(projectShare(project), bytes);
   if (reply.raw.destroyed) free();

@@ -54,7 +54,8 @@ export const configSchema = closed({
   store: Type.String({
     minLength: 1,
     default: './holdfast.db',
-    description: 'URL of a PostgreSQL database, or path of a SQLite file',
+    description:
+      'URL of a PostgreSQL database (several hosts: the primary), or path of a SQLite file',
   }),
   host: Type.String({
     minLength: 1,
@@ -99,6 +100,38 @@ export const configSchema = closed({
     signingFile: text(
       'JSON file with the keys that sign answer links: { keys: { id: secret }, current: id } (default none: no links)',
     ),
+  }),
+  channels: closed({
+    signingFile: text(
+      'JSON file with the keys that the secrets of channels follow from: { keys: { id: secret }, current: id } (default none: no channels)',
+    ),
+    hosts: words('Hosts that channels can call; *.example.com allows all below it (default any)'),
+    privateAddresses: isOn(false, 'Allow channels to loopback, private and link-local addresses'),
+    allowHttp: isOn(false, 'Allow channels over plain HTTP'),
+    queues: words(
+      'SQS queues that channels can send to; a trailing * matches any ending, {project} the name of the project (default none)',
+    ),
+    answersQueueUrl: text(
+      'SQS queue from which to read signed answers to questions (default none)',
+    ),
+    timeoutMs: Type.Integer({
+      minimum: 100,
+      maximum: 60_000,
+      default: 15_000,
+      description: 'Time limit of one attempt to deliver a message, in milliseconds',
+    }),
+    keepDays: Type.Integer({
+      minimum: 1,
+      maximum: 3_660,
+      default: 30,
+      description: 'Days to keep the messages of channels and their log',
+    }),
+    alertsEveryMs: Type.Integer({
+      minimum: 1_000,
+      maximum: 3_600_000,
+      default: 30_000,
+      description: 'Time between two checks of the alerts of a channel, in milliseconds',
+    }),
   }),
   limits: closed({
     bodyBytesMax: limitOf('bodyBytesMax', 'Largest request body, in bytes'),
@@ -145,15 +178,14 @@ export const configSchema = closed({
     leases: quotaOf('leases'),
     keys: quotaOf('keys'),
     views: quotaOf('views'),
+    channels: quotaOf('channels'),
     bytes: quotaOf('bytes'),
   }),
   tls: closed({
     keyFile: text('PEM file with the TLS key; needs the certificate (default none: no TLS)'),
     certFile: text('PEM file with the TLS certificate; needs the key (default none: no TLS)'),
     minVersion: Type.Optional(
-      Type.Enum(['TLSv1.2', 'TLSv1.3'], {
-        description: 'Lowest TLS version (default TLSv1.2)',
-      }),
+      Type.Enum(['TLSv1.2', 'TLSv1.3'], { description: 'Lowest TLS version (default TLSv1.2)' }),
     ),
   }),
   trustProxy: Type.Union([Type.Boolean(), Type.String({ minLength: 1 })], {

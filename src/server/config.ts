@@ -3,6 +3,7 @@
 
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
+import { CLIENT_VARIABLES } from '../support/environment.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   kindWithoutValue,
@@ -10,7 +11,7 @@ import {
   shownPath,
   shownUrl,
 } from '../support/hidden-options.ts';
-import { nearestName, shown } from '../support/options.ts';
+import { nearestName, shown, wordsIn } from '../support/options.ts';
 import { configSchema } from './config-schema.ts';
 
 export type Config = Static<typeof configSchema>;
@@ -66,11 +67,7 @@ function placeholderOf(name: string, schema: TSchema): string {
     type,
     enum: choices,
     ...rest
-  } = schema as {
-    readonly type?: string;
-    readonly enum?: string[];
-    readonly placeholder?: string;
-  };
+  } = schema as { readonly type?: string; readonly enum?: string[]; readonly placeholder?: string };
   if (rest.placeholder !== undefined) return rest.placeholder;
   if (choices !== undefined) return choices.join('|');
   if (type === 'boolean') return 'true|false';
@@ -109,17 +106,7 @@ export function configFrom(sources: readonly Source[]): Configured {
     const { default: value } = schema as { readonly default?: unknown };
     return value === undefined ? [] : [{ name, value, from: 'default' }];
   });
-  const groups = [
-    'links',
-    'limits',
-    'tls',
-    'postgres',
-    'sqs',
-    'push',
-    'archive',
-    'retention',
-    'log',
-  ];
+  const groups = wordsIn('links channels limits tls postgres sqs push archive retention log');
   const config: Record<string, unknown> = Object.fromEntries(groups.map((name) => [name, {}]));
   for (const { name, value } of settings) {
     const [first = '', second] = name.split('.');
@@ -174,19 +161,14 @@ function namesAt(path: readonly string[]): readonly string[] {
   return [...new Set(beside)];
 }
 
-/** Variables of the client's commands, and of --config. */
-const OTHER_VARIABLES: readonly string[] = [
-  ...['HOLDFAST_URL', 'HOLDFAST_KEY', 'HOLDFAST_PROJECT', 'HOLDFAST_CONFIG'],
-];
-
 /** One source per variable, so that messages can name it. */
 export function environmentSources(variables: Readonly<Record<string, string>>): readonly Source[] {
   return Object.entries(variables).flatMap(([variable, text]): readonly Source[] => {
-    if (OTHER_VARIABLES.includes(variable)) return [];
+    if (CLIENT_VARIABLES.includes(variable)) return [];
     refuseServiceLinks(variable, text);
     const setting = SETTINGS.find((each) => each.variable === variable);
     if (setting === undefined) {
-      const known = [...SETTINGS.map((each) => each.variable), ...OTHER_VARIABLES];
+      const known = [...SETTINGS.map((each) => each.variable), ...CLIENT_VARIABLES];
       throw unknownName('The environment', variable, known);
     }
     return [{ place: variable, values: { [setting.name]: fromText(variable, setting, text) } }];
@@ -276,12 +258,12 @@ const SECRETS: ReadonlySet<string> = new Set([
 const STORES: ReadonlySet<string> = new Set(['store', 'postgres.directUrl']);
 /** If a user puts a secret here instead of a path, it is not shown. */
 const FILES: ReadonlySet<string> = new Set([
-  ...['sqs.keysFile', 'push.signingFile', 'links.signingFile', 'tls.keyFile', 'tls.certFile'],
+  ...['sqs.keysFile', 'push.signingFile', 'links.signingFile', 'channels.signingFile'],
+  ...['tls.keyFile', 'tls.certFile'],
 ]);
-const URLS: ReadonlySet<string> = new Set([
-  ...['archive.url', 'sqs.requestQueueUrl', 'sqs.poisonQueueUrl', 'sqs.replyQueues'],
-  'sqs.endpoint',
-]);
+const URLS: ReadonlySet<string> = new Set(
+  wordsIn('archive.url sqs.requestQueueUrl sqs.poisonQueueUrl sqs.replyQueues sqs.endpoint'),
+);
 
 /** The printable form: without the password of a URL and the query of an endpoint's URL. */
 export function hidden(name: string, value: unknown): unknown {

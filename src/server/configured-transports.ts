@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { AnswerLinks, type LinkOptions } from '../features/awaits/links-api.ts';
+import { type ChannelOptions, channelSettingsOf } from '../features/channels/signing-api.ts';
 import type { SigningOptions } from '../protocol/messages/signing.ts';
 import {
   type PushEndpoint,
@@ -14,6 +15,7 @@ import {
 import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { shownPath } from '../support/hidden-options.ts';
+import { present } from '../support/options.ts';
 import type { Config } from './config.ts';
 import type { ConfiguredEndpoint } from './config-schema.ts';
 
@@ -30,25 +32,16 @@ export async function sqsOf(
   given: Config['sqs'],
   load: LoadSdk = () => import('@aws-sdk/client-sqs'),
 ): Promise<FromQueues | undefined> {
-  if (Object.keys(given).length === 0) return undefined;
-  const { requestQueueUrl, poisonQueueUrl, replyQueues, keysFile, endpoint, visibleMs } = given;
+  const { region: _r, endpoint: _e, ...ofWorkers } = given;
+  if (Object.keys(ofWorkers).length === 0) return undefined;
+  const { requestQueueUrl, poisonQueueUrl, replyQueues, keysFile, visibleMs } = ofWorkers;
   const parts = { requestQueueUrl, poisonQueueUrl, replyQueues, keysFile };
   const missing = Object.entries(parts).flatMap(([name, part]) => (part ? [] : [`sqs.${name}`]));
   if (!requestQueueUrl || !poisonQueueUrl || !replyQueues || !keysFile) {
     throw new InvalidInput(`Workers over SQS also need ${missing.join(' and ')}.`);
   }
   const keys = (await secretsIn('sqs.keysFile', keysFile)) as SqsOptions['keys'];
-  const { SQSClient: Client } = await load().catch((cause: unknown) => {
-    throw new InvalidInput(
-      'SQS needs the package "@aws-sdk/client-sqs". Install it beside holdfast: npm install @aws-sdk/client-sqs',
-      { cause },
-    );
-  });
-  const region = given.region ?? regionIn(requestQueueUrl);
-  const client = new Client({
-    ...(region === undefined ? {} : { region }),
-    ...(endpoint === undefined ? {} : { endpoint, useQueueUrlAsEndpoint: false }),
-  });
+  const client = await sqsClientOf(given, requestQueueUrl, load);
   try {
     const options = { client, requestQueueUrl, poisonQueueUrl, replyQueues, keys };
     const timing = visibleMs === undefined ? {} : { visibleMs };
@@ -59,8 +52,22 @@ export async function sqsOf(
   }
 }
 
-function regionIn(url: string): string | undefined {
-  return /\bsqs\.([a-z0-9-]+)\.amazonaws\./.exec(url)?.[1];
+async function sqsClientOf(
+  { region, endpoint }: Pick<Config['sqs'], 'region' | 'endpoint'>,
+  queueUrl: string,
+  load: LoadSdk,
+): Promise<SQSClient> {
+  const { SQSClient: Client } = await load().catch((cause: unknown) => {
+    throw new InvalidInput(
+      'SQS needs the package "@aws-sdk/client-sqs". Install it beside holdfast: npm install @aws-sdk/client-sqs',
+      { cause },
+    );
+  });
+  const named = region ?? /\bsqs\.([a-z0-9-]+)\.amazonaws\./.exec(queueUrl)?.[1];
+  return new Client({
+    ...(named === undefined ? {} : { region: named }),
+    ...(endpoint === undefined ? {} : { endpoint, useQueueUrlAsEndpoint: false }),
+  });
 }
 
 /** Undefined if push is not configured. */
@@ -85,10 +92,7 @@ export async function pushOf(given: Config['push']): Promise<PushOptions | undef
     }),
     allow: { hosts, privateAddresses, http: allowHttp },
     ...(probeMs === undefined ? {} : { probeMs }),
-    circuit: {
-      ...(failuresMax === undefined ? {} : { failuresMax }),
-      ...(cooldownMs === undefined ? {} : { cooldownMs }),
-    },
+    circuit: present({ failuresMax, cooldownMs }),
   };
   pushSettingsOf(options);
   return options;
@@ -101,6 +105,31 @@ export async function linksOf({ signingFile }: Config['links']): Promise<LinkOpt
   // Validates the keys.
   new AnswerLinks(links);
   return links;
+}
+
+export interface ConfiguredChannels extends ChannelOptions {
+  /** The caller must destroy the client. */
+  readonly sqs?: NonNullable<ChannelOptions['sqs']> & { readonly client: SQSClient };
+}
+
+/** Undefined if there are no keys for channels. */
+export async function channelOptionsOf(
+  { channels: given, sqs }: Pick<Config, 'channels' | 'sqs'>,
+  load: LoadSdk = () => import('@aws-sdk/client-sqs'),
+): Promise<ConfiguredChannels | undefined> {
+  const { signingFile, hosts, privateAddresses, allowHttp, queues, answersQueueUrl } = given;
+  const { timeoutMs, keepDays, alertsEveryMs } = given;
+  if (signingFile === undefined) return undefined;
+  const options = {
+    signing: (await secretsIn('channels.signingFile', signingFile)) as LinkOptions,
+    allow: { ...present({ hosts }), privateAddresses, http: allowHttp },
+    ...{ timeoutMs, keepDays, alertsEveryMs },
+  };
+  channelSettingsOf(options);
+  const [first = answersQueueUrl] = queues ?? [];
+  if (first === undefined) return options;
+  const client = await sqsClientOf(sqs, first, load);
+  return { ...options, sqs: { client, ...present({ queues, answersQueueUrl }) } };
 }
 
 /** A warning for the operator about keys that several projects share. */

@@ -3,24 +3,27 @@
 
 import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { DOWNLOAD, isHeld } from '../protocol/messages/operation.ts';
+import { DOWNLOAD } from '../protocol/messages/operation.ts';
 import { problemFrom } from '../protocol/rest/problems.ts';
 import {
   type Caller,
   type Coordinator,
+  callerGone,
+  isHeld,
   networkShare,
   ProblemReply,
   projectShare,
   type Reply,
   type Route,
   shareNameOf,
+  tooMuchUnread,
   weightOf,
 } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { type CallCheck, callCheckOf } from '../protocol/rest/validators.ts';
 import type { Code } from '../support/codes/catalogue.ts';
 import { type ByteTurns, LARGE_BYTES, weightOfBytes } from '../support/turns.ts';
-import { Admission, type Entrance, oneOf, tooMany } from './admission.ts';
+import { Admission, type Entrance, oneOf } from './admission.ts';
 import {
   addBodyParsers,
   beginBody,
@@ -30,7 +33,6 @@ import {
   lengthOf,
   releaseBody,
   takeUntilClosed,
-  unreadRepliesOf,
   withoutTinyPieces,
 } from './bodies.ts';
 import { compressedText, encodingFor } from './compression.ts';
@@ -124,9 +126,8 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     withoutTinyPieces(request, body as Readable),
   );
   const bodies = bodyTurnsOf(limits);
-  const unread = unreadRepliesOf(limits);
   const openStream = streamOpener({ ...parts, admission, bodies });
-  const open = { ...parts, admission, bodies, unread, openStream };
+  const open = { ...parts, admission, bodies, openStream };
   for (const route of routes) addRoute(app, open, route);
   routeUpgrades(app);
   if (parts.console !== 'none') addConsole(app, parts.console);
@@ -169,8 +170,6 @@ interface OpenParts extends HttpParts {
   readonly admission: Admission;
   /** The large bodies that arrive or wait to be parsed, by project. */
   readonly bodies: ByteTurns;
-  /** The large responses that callers have not read, by project. */
-  readonly unread: ByteTurns;
   readonly openStream: (exchange: HttpExchange) => void;
 }
 
@@ -206,8 +205,8 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
       await beginBody(parts.bodies, { request, reply, project, bytesMax });
       requireCaller(reply);
       // A download stays in memory until its caller has read it, so only some begin at once.
-      const bytes = parts.limits.bodyBytesMax;
-      if (isDownload(route)) await takeUntilClosed(parts.unread, { reply, project, bytes });
+      const { unread, downloadBytesMax: bytes } = parts.coordinator;
+      if (isDownload(route)) await takeUntilClosed(unread, { reply, project, bytes });
       requireCaller(reply);
       releaseBody(request);
     },
@@ -226,13 +225,8 @@ async function beginStranger(
   requireCaller(reply);
 }
 
-/**
- * A caller that closed its connection while it waited must cost nothing more. This reply is never
- * sent.
- */
 function requireCaller(reply: FastifyReply): void {
-  if (!reply.raw.destroyed) return;
-  throw new ProblemReply('caller-gone', 'The caller closed the connection. Nothing was done.');
+  if (reply.raw.destroyed) throw callerGone();
 }
 
 export interface HttpExchange {
@@ -253,7 +247,7 @@ async function result(
     ...{ params: request.params, query: request.query, body: request.body, header },
     caller: parts.admission.caller(request),
     isEncrypted: request.protocol === 'https',
-    signal: isLong ? signalOf(parts, { request, reply }) : parts.stopping,
+    signal: isLong || isDownload(route) ? signalOf(parts, { request, reply }) : parts.stopping,
   });
   if (isLong) reply.raw.once('close', parts.held.hold(call.caller));
   const replied = await route.handle(parts.coordinator, call);
@@ -264,9 +258,10 @@ async function result(
       ? networkShare(networkOf(request.ip))
       : projectShare(call.caller.project);
   return send({ request, reply }, replied, (bytes) => {
+    // A download has paid when it was read.
+    if (isDownload(route)) return;
     parts.coordinator.shares.charge(share, weightOfBytes(bytes));
-    if (request.method === 'GET' && !isDownload(route))
-      keepUntilRead(parts.unread, { reply, share, bytes });
+    if (request.method === 'GET') keepUntilRead(parts.coordinator.unread, { reply, share, bytes });
   });
 }
 
@@ -276,7 +271,7 @@ function isDownload({ responses }: Route): boolean {
 
 /**
  * A response stays in memory until its caller reads it. So a project's callers may leave only some
- * unread. Only reads are refused, because a refused write would have had its effect.
+ * unread.
  */
 function keepUntilRead(
   unread: ByteTurns,
@@ -292,11 +287,8 @@ function keepUntilRead(
     reply.raw.once('close', free);
     return;
   }
-  throw tooMany(UNREAD);
+  throw tooMuchUnread();
 }
-
-const UNREAD =
-  'The callers of this project have not read the large responses that they asked for. Nothing was done. Read those first, or ask for fewer at once.';
 
 /** Requests without any effect, such as empty polls. */
 const IDLE: WeakSet<FastifyRequest> = new WeakSet();
@@ -370,10 +362,7 @@ function fromFastify(error: unknown): unknown {
   return new ProblemReply(code, `${error.message}. Nothing was done.`, statusCode);
 }
 
-const CODES: Readonly<Record<number, Code>> = {
-  413: 'payload-too-large',
-  415: 'type-unknown',
-};
+const CODES: Readonly<Record<number, Code>> = { 413: 'payload-too-large', 415: 'type-unknown' };
 
 /**
  * Aborts when the caller is gone or loses its access: a revoked key must not keep a request open.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { parseProject } from '../execution/names.ts';
 import type { CountedQuota } from '../features/access/model.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { ProjectQuotas } from './project-quotas.ts';
 
 const A = parseProject('a');

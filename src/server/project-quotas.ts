@@ -179,7 +179,7 @@ export function quotaStore(store: CoordinatorStore, quotas: ProjectQuotas): Coor
     const one = { project, quota: 'leases', count: 1, missing } as const;
     return quotas.within(one, () => leases.acquire(request));
   };
-  const { keys, schedules, views } = quotas.defaults;
+  const { keys, schedules, views, channels } = quotas.defaults;
   const limited = {
     ...executions,
     ...limitedSubmits(executions, quotas),
@@ -194,12 +194,13 @@ export function quotaStore(store: CoordinatorStore, quotas: ProjectQuotas): Coor
       ...access,
       createKey: (request) => access.createKey({ ...request, quota: keys }),
       putView: (request) => access.putView({ ...request, quota: views }),
+      putChannel: (request) => access.putChannel({ ...request, quota: channels }),
     },
     executions: limited,
   };
 }
 
-type Submits = Pick<ExecutionStore, 'submit' | 'redrive' | 'fireSchedule'>;
+type Submits = Pick<ExecutionStore, 'submit' | 'redrive' | 'fireSchedule' | 'triggerSchedule'>;
 
 function limitedSubmits(executions: ExecutionStore, quotas: ProjectQuotas): Submits {
   return {
@@ -213,6 +214,10 @@ function limitedSubmits(executions: ExecutionStore, quotas: ProjectQuotas): Subm
     async redrive(request) {
       const addition = addedExecutions(executions, request.project, [request.submit]);
       return quotas.within(addition, () => executions.redrive(request));
+    },
+    async triggerSchedule(request) {
+      const addition = addedExecutions(executions, request.project, request.submits);
+      return quotas.within(addition, () => executions.triggerSchedule(request));
     },
     async fireSchedule(request) {
       const addition = addedExecutions(executions, request.project, request.submits);

@@ -6,14 +6,20 @@ import type { FastifyInstance } from 'fastify';
 import type { Transport } from '../protocol/messages/envelope.ts';
 import type { Route } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
-import { InvalidInput } from '../support/fault.ts';
+import { InvalidInput, StoreSealed } from '../support/fault.ts';
+import { present } from '../support/options.ts';
 import { entranceOf } from './admission.ts';
 import { closeAll, OpenConnections } from './connections.ts';
 import { readConsole } from './console-files.ts';
 import { coordinatorOf, firstKey } from './coordinator-of.ts';
 import { isLoopback } from './gate.ts';
 import { openHttp } from './http.ts';
-import { readServerOptions, type ServerLog, type ServerOptions } from './server-options.ts';
+import {
+  faultLogOf,
+  readServerOptions,
+  type ServerLog,
+  type ServerOptions,
+} from './server-options.ts';
 import { openTransports, type TransportOptions, transportOf } from './transports.ts';
 
 export type { PushEndpoint, PushOptions } from '../protocol/push/push-options.ts';
@@ -106,6 +112,8 @@ export async function openServer(given: ServerOptions): Promise<Server> {
     heartbeats.close();
     await Promise.all([
       closeAll({ apps, connections }, timers),
+      coordinator.channels?.deliveries.stop(),
+      coordinator.channels?.alerts.stop(),
       ...beside.map((each) => each.close()),
     ]);
     hints.close();
@@ -115,6 +123,13 @@ export async function openServer(given: ServerOptions): Promise<Server> {
     await holdfast.close();
   };
   try {
+    // Before it listens, so that no acquire and no claim comes first (E-10).
+    await store.sessions
+      .recover({ cause: 'a coordinator started', remote: true })
+      .catch((fault: unknown) => {
+        // The sessions of a sealed store have ended (EX-1).
+        if (!(fault instanceof StoreSealed)) faultLogOf(log)('sessions-not-extended', fault);
+      });
     for (const listening of listenersOf(options)) {
       const app = await open(listening);
       apps.push(app);
@@ -128,14 +143,15 @@ export async function openServer(given: ServerOptions): Promise<Server> {
     heartbeats.start(timers);
     if (options.maintenance !== false) {
       await holdfast.maintain();
+      coordinator.channels?.deliveries.start();
+      coordinator.channels?.alerts.start();
     }
     // Last, because a failed start would create a key that is never shown.
     const made = auth === 'off' ? undefined : await firstKey(store.access);
     const [url = '', adminUrl] = apps.map((app) => urlOf(app, options.tls !== undefined));
     return {
       url,
-      ...(adminUrl === undefined ? {} : { adminUrl }),
-      ...(made === undefined ? {} : { firstKey: made }),
+      ...present({ adminUrl, firstKey: made }),
       ...(grpc === undefined ? {} : { grpcAddress: grpc.address }),
       transport: (given) => transportOf(reached, given),
       close,

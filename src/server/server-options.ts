@@ -4,6 +4,7 @@
 import { SEQ_MAX } from '../execution/history.ts';
 import { QUOTAS, type Quotas } from '../features/access/model.ts';
 import type { LinkOptions } from '../features/awaits/links-api.ts';
+import { type ChannelOptions, channelSettingsOf } from '../features/channels/signing-api.ts';
 import type { RetentionOptions } from '../features/retention/api.ts';
 import { type PushOptions, pushSettingsOf } from '../protocol/push/push-options.ts';
 import type { Demo } from '../protocol/rest/route.ts';
@@ -19,6 +20,7 @@ import {
   readOptions,
   requireMethods,
   shown,
+  wordsIn,
 } from '../support/options.ts';
 import type { Random } from '../support/random.ts';
 import type { Timers } from '../support/timer.ts';
@@ -57,6 +59,8 @@ export interface ServerOptions {
   readonly maintenance?: boolean;
   /** Keys that sign answer links. By default links cannot be made. */
   readonly links?: LinkOptions;
+  /** Webhooks and queues that announce what happens. By default there are none. */
+  readonly channels?: ChannelOptions;
   /**
    * How long ended executions are kept and where they are archived. By default they are kept for
    * ever. Use the same in all coordinators of a store.
@@ -203,32 +207,9 @@ export function faultLogOf(log: ServerLog): (code: Code, error: unknown) => void
   return (code, error) => log.fault(entryOf(code).title, error, { code });
 }
 
-const NAMES: readonly (keyof ServerOptions)[] = [
-  ...([
-    'store',
-    'host',
-    'port',
-    'auth',
-    'admin',
-    'maintenance',
-    'limits',
-    'trustProxy',
-    'tls',
-  ] as const),
-  ...([
-    'console',
-    'docs',
-    'demo',
-    'grpc',
-    'sqs',
-    'push',
-    'links',
-    'retention',
-    'publicMetrics',
-  ] as const),
-  ...(['quotas'] as const),
-  ...(['log', 'logRequests', 'logIdle', 'clock', 'timers', 'random'] as const),
-];
+const NAMES: readonly (keyof ServerOptions)[] = wordsIn(
+  'store host port auth admin maintenance limits trustProxy tls console docs demo grpc sqs push links channels retention publicMetrics quotas log logRequests logIdle clock timers random',
+);
 
 const PORTS = { min: 0, max: 65_535 };
 const TEXT_BYTES_MAX = 1_024;
@@ -256,6 +237,7 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
     requireMethods('openServer: timers', timers, ['after', 'pause', 'soon']);
   if (random !== undefined) requireMethods('openServer: random', random, ['next', 'uuid']);
   if (options.push !== undefined) pushSettingsOf(options.push);
+  if (options.channels !== undefined) channelSettingsOf(options.channels);
   return {
     ...options,
     ...(options.admin === undefined ? {} : { admin: readAdmin(options.admin) }),

@@ -5,10 +5,9 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { isHeld } from '../protocol/messages/operation.ts';
 import { FRAME_BYTES_MAX } from '../protocol/messages/stream-connection.ts';
 import { isWorkKind, workMessage } from '../protocol/messages/work-messages.ts';
-import { projectShare } from '../protocol/rest/route.ts';
+import { isHeld, projectShare } from '../protocol/rest/route.ts';
 import { dispatchOf } from '../protocol/work/dispatch.ts';
 import { MessageStream, STREAM_ENDS } from '../protocol/work/message-stream.ts';
 import { type ByteTurns, LARGE_BYTES } from '../support/turns.ts';
@@ -62,7 +61,10 @@ export function streamOpener(parts: StreamParts): (exchange: HttpExchange) => vo
   const server = new WebSocketServer({
     ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload },
   });
-  const dispatch = dispatchOf({ coordinator, operations, onFault: faultLogOf(log) });
+  const dispatch = dispatchOf({
+    ...{ coordinator, transport: 'stream', operations },
+    onFault: faultLogOf(log),
+  });
   const routes = new Map(operations.map((route) => [route.name, route]));
   const isLong = (kind: string, body: unknown): boolean =>
     isHeld(isWorkKind(kind) ? workMessage(kind) : (routes.get(kind) ?? {}), body);

@@ -1,6 +1,7 @@
 // The transports of a coordinator besides HTTP.
 
 import type { Role } from '../features/access/model.ts';
+import type { WriteTransport } from '../features/audit/model.ts';
 import { type GrpcServer, serveGrpc } from '../protocol/grpc/serve-grpc.ts';
 import type { Transport } from '../protocol/messages/envelope.ts';
 import { sqsQueues } from '../protocol/messages/queued.ts';
@@ -8,6 +9,7 @@ import { WORK_ROLES } from '../protocol/messages/work-messages.ts';
 import { pushSettingsOf, sharedKeysWarning } from '../protocol/push/push-options.ts';
 import { Pusher } from '../protocol/push/pusher.ts';
 import type { Caller, Coordinator } from '../protocol/rest/route.ts';
+import { AnswerQueue } from '../protocol/sqs/read-answers.ts';
 import { SqsServer } from '../protocol/sqs/serve-sqs.ts';
 import { signingKeys } from '../protocol/sqs/sqs-options.ts';
 import { type Dispatch, dispatchOf, inProcessTransport } from '../protocol/work/dispatch.ts';
@@ -41,11 +43,12 @@ export function transportOf(parts: TransportParts, given: TransportOptions = {})
   const access = { authorization: key === undefined ? undefined : `Bearer ${key}`, project };
   const { coordinator, stopping } = parts;
   const admit = (): Promise<Caller> => admitWorker(parts.gate, access);
-  return inProcessTransport({ coordinator, dispatch: dispatchFor(parts), admit, stopping });
+  const dispatch = dispatchFor(parts, 'in-process');
+  return inProcessTransport({ coordinator, dispatch, admit, stopping });
 }
 
-export function dispatchFor({ coordinator, log }: TransportParts): Dispatch {
-  return dispatchOf({ coordinator, onFault: faultLogOf(log) });
+function dispatchFor({ coordinator, log }: TransportParts, transport: WriteTransport): Dispatch {
+  return dispatchOf({ coordinator, transport, onFault: faultLogOf(log) });
 }
 
 /** The role of each message is checked later. There is no guessing to limit inside this process. */
@@ -69,7 +72,7 @@ async function openGrpc(
     connectionsMax: limits.connectionsMax,
     requestMs: limits.requestMs,
     connected: (socket) => addresses.came(socket),
-    dispatch: dispatchFor(parts),
+    dispatch: dispatchFor(parts, 'grpc'),
     admit: ({ ip, ...access }) => limiter.admit({ route: { allows: WORK_ROLES }, access, ip }),
     hold: (caller) => held.hold(caller),
     ...(tls === undefined ? {} : { tls }),
@@ -92,7 +95,7 @@ async function openSqs(
     replyQueuesOf,
     bytesMax: limits.bodyBytesMax,
     queues: await sqsQueues(sqs.client),
-    dispatch: dispatchFor(parts),
+    dispatch: dispatchFor(parts, 'sqs'),
     callerOf: (kid: string) => ({
       // One key for the whole project, so that a worker can rotate its key in the middle of an
       // execution (M-20).
@@ -111,6 +114,17 @@ async function openSqs(
     const projects = new Set(Object.keys(sqs.keys).filter(isOfQueue).map(projectOf));
     return new SqsServer({ ...common, requestQueueUrl, isOfQueue, isShared: projects.size > 1 });
   });
+}
+
+async function openAnswers(
+  { coordinator, stopping, log }: TransportParts,
+  { channels }: ServerOptions,
+): Promise<readonly AnswerQueue[]> {
+  const { client, answersQueueUrl: queueUrl } = channels?.sqs ?? {};
+  if (client === undefined || queueUrl === undefined) return [];
+  const queues = await sqsQueues(client);
+  const onFault = faultLogOf(log);
+  return [new AnswerQueue({ coordinator, queues, queueUrl, stopping, onFault })];
 }
 
 function openPushers(parts: TransportParts, { push }: ServerOptions): readonly Pusher[] {
@@ -140,11 +154,15 @@ export async function openTransports(
   const grpc = await openGrpc(parts, options);
   const sqs = await openSqs(parts, options);
   const pushers = openPushers(parts, options);
+  const answers = await openAnswers(parts, options);
   return {
     grpc,
     circuits: () => pushers.map(({ circuit }) => circuit),
     async close() {
-      await Promise.all([grpc?.close(), ...[...sqs, ...pushers].map((each) => each.close())]);
+      await Promise.all([
+        grpc?.close(),
+        ...[...sqs, ...pushers, ...answers].map((each) => each.close()),
+      ]);
     },
   };
 }

@@ -3,6 +3,7 @@
 // null when they are all absent.
 
 import type {
+  Erasure,
   ExecutionRecord,
   Hold,
   Lane,
@@ -69,7 +70,7 @@ export function codesWith(hold: Hold): readonly number[] {
  * Values of different types are different labels: `1` is neither `"1"` nor `true`. PostgreSQL keeps
  * numbers in a column of their own.
  */
-export const LABEL_KINDS = { tag: 0, string: 1, number: 2, boolean: 3 } as const;
+export const LABEL_KINDS = { tag: 0, string: 1, number: 2, boolean: 3, lineageKey: 4 } as const;
 
 /**
  * The outcome of the last claim. The next claim returns it to its worker. A lost claim has no code:
@@ -129,18 +130,28 @@ export interface ExecutionRow {
 /** The fields of a submission that no query filters by. */
 type About = Pick<
   Submission,
-  'template' | 'submittedBy' | 'scheduled' | 'concurrency' | 'rate' | 'deadlineMs' | 'traceparent'
+  | 'lineageKey'
+  | 'template'
+  | 'submittedBy'
+  | 'scheduled'
+  | 'concurrency'
+  | 'rate'
+  | 'deadlineMs'
+  | 'traceparent'
 > & {
   readonly lineage?: ExecutionId;
   readonly tags?: readonly string[];
   readonly attributes?: Submission['attributes'];
+  readonly erased?: Erasure;
 };
 
 export function aboutOf(submission: Submission): string | null {
-  const { id, lineage, template, submittedBy, scheduled, concurrency, rate } = submission;
+  const { id, lineage, lineageKey, template, submittedBy, scheduled, concurrency, rate } =
+    submission;
   const { deadlineMs, traceparent } = submission;
   const about: About = {
     ...(lineage === id ? {} : { lineage }),
+    ...(lineageKey === undefined ? {} : { lineageKey }),
     ...(template === undefined ? {} : { template }),
     ...(submittedBy === undefined ? {} : { submittedBy }),
     ...(scheduled === undefined ? {} : { scheduled }),
@@ -299,6 +310,8 @@ export interface InboxRow {
   readonly kind: string;
   readonly name: string | null;
   readonly body: string | null;
+  /** Only a successor needs it. */
+  readonly key?: string | null;
 }
 
 export function toInboxMessage(row: InboxRow): InboxMessage {
@@ -308,6 +321,7 @@ export function toInboxMessage(row: InboxRow): InboxMessage {
     kind: row.kind as InboxMessage['kind'],
     ...(row.name === null ? {} : { name: row.name }),
     ...(row.body === null ? {} : { body: row.body as NonNullable<InboxMessage['body']> }),
+    ...(typeof row.key === 'string' ? { key: row.key } : {}),
   };
 }
 

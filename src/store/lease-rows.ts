@@ -7,7 +7,7 @@ import { readExit } from '../lease/exit.ts';
 import { type Fence, toFence } from '../lease/fence.ts';
 import type { Checkpoint, Drain, Intent, LeaseRecord, TermEnd } from '../lease/lease.ts';
 import type { AttemptId, LeaseKey, Owner, RequestId, SessionId } from '../lease/names.ts';
-import type { SessionChain, SessionEnd, SessionRecord } from '../lease/session.ts';
+import type { SessionChain, SessionEnd, SessionMetadata, SessionRecord } from '../lease/session.ts';
 import type { Instant } from '../support/clock.ts';
 import { StoreCorrupt } from '../support/fault.ts';
 
@@ -21,8 +21,8 @@ export interface SessionRow {
   readonly path: string | readonly string[];
   readonly ttl_ms: number;
   readonly grace_ms: number;
-  /** A JSON object of strings, as text or parsed. */
-  readonly metadata: string | object;
+  /** A JSON object of strings, as text or parsed. A row of a chain has none. */
+  readonly metadata?: string | object;
   readonly opened_at: number;
   readonly beat_at: number;
   readonly expires_at: number;
@@ -116,7 +116,7 @@ export function toSession(row: SessionRow): SessionRecord {
     path: fromJson(row.path, 'session.path'),
     ttlMs: row.ttl_ms,
     graceMs: row.grace_ms,
-    metadata: fromJson(row.metadata, 'session.metadata'),
+    metadata: toMetadata(row.metadata),
     openedAt: row.opened_at as Instant,
     beatAt: row.beat_at as Instant,
     expiresAt: row.expires_at as Instant,
@@ -124,6 +124,10 @@ export function toSession(row: SessionRow): SessionRecord {
     notices: row.notices,
     ...(end === undefined ? {} : { end }),
   };
+}
+
+export function toMetadata(metadata: SessionRow['metadata']): SessionMetadata {
+  return fromJson(metadata ?? {}, 'session.metadata');
 }
 
 /** Returns the chain, root first. `rows` are a session and its ancestors, as JSON or parsed. */

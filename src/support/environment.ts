@@ -7,3 +7,10 @@ export function environmentWith(prefix: string): Readonly<Record<string, string>
   );
   return Object.fromEntries(found);
 }
+
+/** Variables that are no settings of a coordinator: of commands, and of programs under a lease. */
+export const CLIENT_VARIABLES: readonly string[] = [
+  ...['HOLDFAST_URL', 'HOLDFAST_KEY', 'HOLDFAST_PROJECT', 'HOLDFAST_CONFIG'],
+  ...['HOLDFAST_LEASE_KEY', 'HOLDFAST_LEASE_FENCE', 'HOLDFAST_LEASE_PREDECESSOR'],
+  'HOLDFAST_LEASE_CHECKPOINT_FILE',
+];

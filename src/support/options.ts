@@ -43,6 +43,15 @@ export function present<Given extends object>(given: Given): Present<Given> {
   return Object.fromEntries(entries) as Present<Given>;
 }
 
+type WordIn<Text extends string> = Text extends `${infer First} ${infer Rest}`
+  ? First | WordIn<Rest>
+  : Text;
+
+/** The words of a text, with their types: shorter than a list of texts. */
+export function wordsIn<Text extends string>(text: Text): readonly WordIn<Text>[] {
+  return text.split(' ') as WordIn<Text>[];
+}
+
 /** Refuses unknown names, and suggests the nearest known one. */
 export function rejectUnknownOptions(
   what: string,
@@ -172,6 +181,14 @@ export function requireUrl(what: string, value: unknown): void {
   );
 }
 
+/** One URL, or a list with at least one. Returns them without slashes at their ends. */
+export function requireUrls(what: string, value: unknown): readonly string[] {
+  const urls = typeof value === 'string' ? [value] : readList(`${what}: url`, value);
+  requireUrl(what, urls[0]);
+  for (const each of urls) requireUrl(what, each);
+  return (urls as readonly string[]).map((each) => each.replace(/\/+$/, ''));
+}
+
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
 /** Text for a header, such as an access key. The message does not show it. */
@@ -215,6 +232,12 @@ export function isList(what: string, value: unknown): boolean {
 /** By index, because the caller may have replaced the iterator. */
 function copied(values: readonly unknown[]): readonly unknown[] {
   return Array.from({ length: values.length }, (_, index) => values[index]);
+}
+
+/** An abort signal, also one of another realm. */
+export function signalOption(what: string, value: AbortSignal | undefined): void {
+  if (value === undefined) return;
+  requireMethods(what, value, ['addEventListener', 'removeEventListener', 'throwIfAborted']);
 }
 
 /**

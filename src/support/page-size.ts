@@ -5,11 +5,17 @@ const CHARS_MAX = 4 * 1024 * 1024;
 
 /** Measures the content of one page. */
 class PageSize {
-  #left = CHARS_MAX;
+  readonly #max: number;
+  #left: number;
+
+  constructor(max: number = CHARS_MAX) {
+    this.#max = max;
+    this.#left = max;
+  }
 
   /** False when the page is full. One item always fits. */
   takes(chars: number): boolean {
-    const isFirst = this.#left === CHARS_MAX;
+    const isFirst = this.#left === this.#max;
     if (chars > this.#left && !isFirst) return false;
     this.#left -= chars;
     return true;
@@ -22,15 +28,16 @@ class PageSize {
   /** The number of items to read next: few if they are large, so that little is read in vain. */
   next(read: number): number {
     if (read === 0) return FIRST;
-    const average = Math.max(1, (CHARS_MAX - this.#left) / read);
+    const average = Math.max(1, (this.#max - this.#left) / read);
     return Math.max(1, Math.min(NEXT_MAX, Math.floor(this.#left / average)));
   }
 }
 
+/** The rows of one part stay few, because large ones may follow small ones. */
 const FIRST = 64;
-const NEXT_MAX = 10_000;
+const NEXT_MAX = FIRST;
 
-interface Cut<Item> {
+export interface Cut<Item> {
   readonly items: readonly Item[];
   /** The page ended early: more items remain within the requested limit. */
   readonly isCut: boolean;
@@ -81,7 +88,10 @@ export async function filteredPage<Item, Id extends string, Query extends PageQu
     readonly idOf: (item: Item) => Id;
   },
 ): Promise<FilteredPage<Item, Id>> {
-  const downTo = await reads.edge(query);
+  const edge = await reads.edge(query);
+  // Below the range of the query, nothing follows.
+  const downTo =
+    query.downTo !== undefined && edge !== undefined && edge < query.downTo ? undefined : edge;
   const items = await reads.list(downTo === undefined ? query : { ...query, downTo });
   const last = items.at(-1);
   const isFull = items.length >= query.limit && last !== undefined;
@@ -107,8 +117,25 @@ interface RowReading<Row> {
   readonly charsOf: (row: Row) => number;
 }
 
-export function bodyChars({ body = '' }: { readonly body?: string }): number {
-  return body.length;
+/** Reads the first rows that fit. Asks for their sizes first, so that none is read in vain. */
+export async function sizedWithin<Page extends { readonly limit: number }, Row>(
+  page: Page,
+  reads: {
+    readonly sizes: (page: Page) => Promise<readonly number[]>;
+    readonly rows: (page: Page) => Promise<readonly Row[]>;
+  },
+): Promise<Cut<Row>> {
+  const sizes = await reads.sizes(page);
+  const limit = fittingIn(sizes);
+  const items = limit === 0 ? [] : await reads.rows({ ...page, limit });
+  return { items, isCut: limit < sizes.length };
+}
+
+/** How many of the first items fit into one page. */
+export function fittingIn(sizes: readonly number[], max?: number): number {
+  const size = new PageSize(max);
+  const cut = sizes.findIndex((each) => !size.takes(each));
+  return cut === -1 ? sizes.length : cut;
 }
 
 /** Reads rows after a position, in parts. */

@@ -8,10 +8,7 @@ export interface Random {
   uuid(): string;
 }
 
-export const systemRandom: Random = {
-  next: () => Math.random(),
-  uuid: () => randomUUID(),
-};
+export const systemRandom: Random = { next: () => Math.random(), uuid: () => randomUUID() };
 
 /** For secrets and nonces: never seeded. */
 export function secureBytes(count: number): Uint8Array {
@@ -29,10 +26,7 @@ export function seededRandom(seed: number): Random {
   };
   const hex = (digits: number): string =>
     Array.from({ length: digits }, () => Math.floor(next() * 16).toString(16)).join('');
-  return {
-    next,
-    uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`,
-  };
+  return { next, uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}` };
 }
 
 /** Varies `value` by at most ±`share` of itself. */

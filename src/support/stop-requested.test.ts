@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../testing/manual-clock.ts';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { npmParentEnded } from './stop-requested.ts';
 
 function watched(isByNpm: boolean): {

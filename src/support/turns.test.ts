@@ -172,6 +172,18 @@ test('a heavy request takes more of a share, and a heavier one the share of late
   assert.deepEqual(await requests.nextTurn(), ['x4']);
 });
 
+test('while turns come late, each name begins half of its share', async () => {
+  const requests = new Requests();
+  await requests.begin('healthy', ['h1']);
+  await requests.begin('hostile', ['x1', 'x2', 'x3', 'x4', 'x5', 'x6', 'x7', 'x8']);
+  requests.clock.nowMs += 3;
+  assert.deepEqual(await requests.nextTurn(), []);
+  requests.clock.nowMs += 3;
+  assert.deepEqual(await requests.nextTurn(), ['x4']);
+  requests.clock.nowMs += 2;
+  assert.deepEqual(await requests.nextTurn(), ['x5', 'x6', 'x7'], 'a turn in time');
+});
+
 test('a charge counts like a begun request: later requests of the name wait for it', async () => {
   const requests = new Requests();
   await requests.begin('healthy', ['h1']);

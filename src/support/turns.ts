@@ -200,6 +200,8 @@ const ACTIVE_MS = 1_000;
 
 /** While two names are active, a turn lasts at least this long, so that begun requests can end. */
 const TURN_MS = 1;
+/** A turn that lasts longer than this shows a busy event loop. */
+const LATE_MS = 2 * TURN_MS;
 
 /** This many bytes, sent or received, cost as much as a small request. */
 const BYTES_PER_WEIGHT = 8 * 1024;
@@ -228,9 +230,10 @@ interface Begun {
 /**
  * Fair shares of the event loop. In one turn, a name may begin requests of a bounded weight, and
  * fewer while another name is active. So a name with many requests leaves as much to others as a
- * name with few. A request heavier than a share takes the share of the next turns too. The rest
- * waits for later turns, in order. Nothing is held, so the duration of a request and a vanished
- * caller do not matter.
+ * name with few. While the event loop is busy, each begins half as much: a request passes the loop
+ * several times, and waits each time for what the other names have begun. A request heavier than a
+ * share takes the share of the next turns too. The rest waits for later turns, in order. Nothing is
+ * held, so the duration of a request and a vanished caller do not matter.
  */
 export class FairShares {
   readonly #share: { readonly alone: number; readonly beside: number };
@@ -240,6 +243,9 @@ export class FairShares {
   /** The last two names that asked, the newest first. */
   #newest = { name: '', atMs: Number.NEGATIVE_INFINITY };
   #other = this.#newest;
+  #turnSinceMs = 0;
+  /** The last turn was late. */
+  #isBusy = false;
 
   constructor(
     share: { readonly alone: number; readonly beside: number },
@@ -273,11 +279,13 @@ export class FairShares {
 
   #awaitTurn(): void {
     const turn = (): void => this.#nextTurn();
+    this.#turnSinceMs = this.#clock.monotonicMs();
     if (this.#isContended(this.#newest.name)) this.#timers.after(TURN_MS, turn);
     else this.#timers.soon(turn);
   }
 
   #nextTurn(): void {
+    this.#isBusy = this.#clock.monotonicMs() - this.#turnSinceMs > LATE_MS;
     for (const [name, begun] of this.#names) {
       begun.weight = Math.max(0, begun.weight - this.#shareOf(name));
       if (begun.waiting.length === 0 && begun.weight === 0) this.#names.delete(name);
@@ -297,7 +305,8 @@ export class FairShares {
   }
 
   #shareOf(name: string): number {
-    return this.#isContended(name) ? this.#share.beside : this.#share.alone;
+    if (!this.#isContended(name)) return this.#share.alone;
+    return this.#isBusy ? this.#share.beside / 2 : this.#share.beside;
   }
 
   #isContended(name: string): boolean {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import type { Fence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
 import type { Claim, Claimed, ClaimResult } from '../store/contract/execution-store.ts';
 import { OutcomeUnknown } from '../support/fault.ts';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { DeliveredClaims } from './delivered-claims.ts';
 
 const SESSION = 's1' as SessionId;

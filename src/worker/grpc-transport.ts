@@ -15,7 +15,8 @@ import { lost, Pending } from '../protocol/messages/pending.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { systemClock } from '../support/clock.ts';
 import { Fault, InvalidInput, StoreUnavailable } from '../support/fault.ts';
-import { boundedText, integerOption, readOptions, shown } from '../support/options.ts';
+import { loadPackage } from '../support/load-package.ts';
+import { boundedText, integerOption, readOptions, shown, wordsIn } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 
@@ -43,13 +44,23 @@ export interface GrpcTransportOptions {
   readonly bytesMax?: number;
 }
 
-const NAMES: readonly (keyof GrpcTransportOptions)[] = [
-  ...(['address', 'key', 'project', 'mode', 'ca', 'bytesMax'] as const),
-];
+const NAMES: readonly (keyof GrpcTransportOptions)[] = wordsIn(
+  'address key project mode ca bytesMax',
+);
 const TEXT_MAX = 1_024;
 const PEM_MAX = 2 ** 20;
 const BYTES_MAX = 32 * 1024 * 1024;
 const REOPEN_MS = 500;
+/**
+ * By default, a client waits up to two minutes before it connects again, and uses a silent
+ * connection for as long as the system keeps it.
+ */
+const CONNECTION = {
+  'grpc.initial_reconnect_backoff_ms': 50,
+  'grpc.max_reconnect_backoff_ms': REOPEN_MS,
+  'grpc.keepalive_time_ms': 5_000,
+  'grpc.keepalive_timeout_ms': 5_000,
+} as const;
 
 /**
  * Opens a gRPC transport for a worker. Needs the package `@grpc/grpc-js`.
@@ -64,7 +75,7 @@ const REOPEN_MS = 500;
  */
 export async function grpcTransport(given: GrpcTransportOptions): Promise<Transport> {
   const options = checked(given);
-  const driver = await loadDriver();
+  const driver = await loadPackage('gRPC', '@grpc/grpc-js', () => import('@grpc/grpc-js'));
   const { address, ca, bytesMax = BYTES_MAX } = options;
   const credentials =
     ca === undefined
@@ -73,6 +84,7 @@ export async function grpcTransport(given: GrpcTransportOptions): Promise<Transp
   const client = new driver.Client(address, credentials, {
     'grpc.max_receive_message_length': -1,
     'grpc.max_send_message_length': -1,
+    ...CONNECTION,
   });
   const parts = { driver, client, metadata: metadataOf(driver, options), bytesMax, address };
   return options.mode === 'unary' ? unary(parts) : new StreamTransport(parts);
@@ -249,16 +261,4 @@ function checked(given: GrpcTransportOptions): GrpcTransportOptions {
   }
   if (mode === undefined || mode === 'stream' || mode === 'unary') return options;
   throw new InvalidInput(`grpcTransport: mode must be "stream" or "unary"; got ${shown(mode)}.`);
-}
-
-async function loadDriver(): Promise<Driver> {
-  try {
-    return await import('@grpc/grpc-js');
-  } catch (cause) {
-    throw new Fault(
-      'driver-missing',
-      'gRPC needs the package "@grpc/grpc-js". Nothing was opened. Install it beside holdfast: npm install @grpc/grpc-js',
-      { cause },
-    );
-  }
 }

@@ -2,7 +2,7 @@
 
 import type { LeaseService } from '../lease/port.ts';
 import { Fault } from '../support/fault.ts';
-import { readOptions } from '../support/options.ts';
+import { readOptions, wordsIn } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { type ConnectionOptions, checkConnectionOptions, transportTo } from './connection.ts';
 import { greet } from './greet.ts';
@@ -18,9 +18,9 @@ export interface CoordinatorOptions extends ConnectionOptions {
   readonly connectMs?: number;
 }
 
-const NAMES: readonly (keyof CoordinatorOptions)[] = [
-  ...(['url', 'transport', 'key', 'project', 'stream', 'connectMs'] as const),
-];
+const NAMES: readonly (keyof CoordinatorOptions)[] = wordsIn(
+  'url transport key project stream connectMs',
+);
 const CONNECT_MS = 10_000;
 
 /**
@@ -47,9 +47,13 @@ export async function openCoordinator(given: CoordinatorOptions): Promise<LeaseS
   try {
     const hello = await greet(transport, { timers, observer: undefined, connectMs });
     if (hello.leases !== true) throw new Fault('version-unknown', TOO_OLD);
-    // Also fails at once if the key lacks the role.
+    // Fails at once if the key lacks the role. A key of a worker may only hold leases.
+    await transport.request({ kind: 'listProjectLeases', body: { limit: 1 } });
     const hinted = await transport.request<Hinted>({ kind: 'waitForLeaseHint', body: {} });
-    const address = connection.transport === undefined ? { address: addressOf(options) } : {};
+    const address =
+      connection.transport === undefined
+        ? { address: { module: import.meta.url, open: openCoordinator.name, options } }
+        : {};
     return remoteLeases({ transport, hello, hinted, timers, ...address });
   } catch (fault) {
     await transport.close();
@@ -59,7 +63,3 @@ export async function openCoordinator(given: CoordinatorOptions): Promise<LeaseS
 
 const TOO_OLD =
   'This coordinator offers no leases: its build is older than this one. Nothing was opened. Upgrade the coordinator.';
-
-function addressOf(options: CoordinatorOptions): NonNullable<LeaseService['address']> {
-  return { module: import.meta.url, open: openCoordinator.name, options };
-}

@@ -17,7 +17,7 @@ import {
   type WorkerOptions,
 } from '../engine/worker/worker-options.ts';
 import { systemClock } from '../support/clock.ts';
-import { readOptions, requireMethods } from '../support/options.ts';
+import { readOptions, requireMethods, wordsIn } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { type ConnectionOptions, checkConnectionOptions, transportTo } from './connection.ts';
 import { greet, warnOnStderr } from './greet.ts';
@@ -41,21 +41,9 @@ export interface RemoteWorkerOptions
   readonly connectMs?: number;
 }
 
-const NAMES: readonly (keyof RemoteWorkerOptions)[] = [
-  ...([
-    'url',
-    'transport',
-    'key',
-    'project',
-    'stream',
-    'connectMs',
-    'codec',
-    'observer',
-    'payloads',
-  ] as const),
-  ...(['pipelines', 'concurrency', 'owner', 'ttlMs', 'pollMs', 'stopGraceMs'] as const),
-  ...(['release', 'probeMs'] as const),
-];
+const NAMES: readonly (keyof RemoteWorkerOptions)[] = wordsIn(
+  'url transport key project stream connectMs codec observer payloads pipelines concurrency owner ttlMs pollMs stopGraceMs release probeMs',
+);
 
 /**
  * Starts a worker that runs pipelines for a coordinator.

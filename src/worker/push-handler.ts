@@ -15,6 +15,8 @@ import { LiveWorker } from '../engine/worker/worker.ts';
 import { resolveWorkerOptions, type WorkerRelease } from '../engine/worker/worker-options.ts';
 import type { ExecutionRecord } from '../execution/execution.ts';
 import { type ProjectName, parseProject } from '../execution/names.ts';
+import { openSession, type Session } from '../lease/live-session.ts';
+import type { LeaseService } from '../lease/port.ts';
 import { type Transport, WORK_VERSION } from '../protocol/messages/envelope.ts';
 import type { Driven, PushCommand, PushResult } from '../protocol/messages/push.ts';
 import { Signer, type SigningOptions, SKEW_MS } from '../protocol/messages/signing.ts';
@@ -22,11 +24,18 @@ import type { WorkerStore } from '../store/contract/execution-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { shownUrl } from '../support/hidden-options.ts';
-import { boundedText, readOptions, requireMethods, requireUrl } from '../support/options.ts';
+import {
+  boundedText,
+  readOptions,
+  requireMethods,
+  requireUrl,
+  wordsIn,
+} from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { greet } from './greet.ts';
 import { httpTransport } from './http-transport.ts';
 import { pushedStore } from './pushed-store.ts';
+import { remoteLeases } from './remote-leases.ts';
 import { remoteStore } from './remote-store.ts';
 
 /** Options of `pushHandler`. */
@@ -52,10 +61,9 @@ export interface PushHandlerOptions
 /** Handles calls of a coordinator: takes a `Request` and returns a `Response`. */
 export type PushHandler = (request: Request) => Promise<Response>;
 
-const NAMES: readonly (keyof PushHandlerOptions)[] = [
-  ...(['pipelines', 'signing', 'coordinator', 'release', 'codec', 'observer', 'payloads'] as const),
-  ...(['audience', 'project'] as const),
-];
+const NAMES: readonly (keyof PushHandlerOptions)[] = wordsIn(
+  'pipelines signing coordinator release codec observer payloads audience project',
+);
 /** The handler gives the execution back this long before the coordinator stops waiting. */
 const EARLY_MS = 500;
 
@@ -122,9 +130,10 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
 async function driven(
   drive: Driven,
   { pipelines, release, codec, observer, payloads }: PushHandlerOptions,
-  connection: WorkerStore | undefined,
+  connection: Connection | undefined,
 ): Promise<Pick<PushResult, 'writes' | 'blobs'>> {
-  const { store, left, result } = pushedStore(drive, connection);
+  const { store, left, result } = pushedStore(drive, connection?.store);
+  const leases = connection?.leases && new CallLeases(connection.leases, drive);
   const config = resolveWorkerConfig(
     {
       store,
@@ -132,7 +141,10 @@ async function driven(
       ...(observer && { observer }),
       payloads: remoteLimitsOf(payloads),
     },
-    { ended: () => undefined, awaitDueIn: () => undefined },
+    {
+      ...{ ended: () => undefined, awaitDueIn: () => undefined },
+      leaseSession: leases && (() => leases.open()),
+    },
   );
   const options = { pipelines, concurrency: 1, stopGraceMs: 0, ...(release && { release }) };
   const worker = await LiveWorker.open(config, options);
@@ -142,7 +154,34 @@ async function driven(
   over.abort();
   // Gives back an execution that has not left by then; its recorded steps do not run again.
   await worker.stop();
+  await leases?.close();
   return result;
+}
+
+/**
+ * The leases of one call. The call's own session is at the coordinator, so its authority is not
+ * known here. A session of this process, opened when the code first needs it, holds the leases.
+ */
+class CallLeases {
+  readonly #store: LeaseService;
+  readonly #owner: string;
+  #session: Promise<Session> | undefined;
+
+  constructor(store: LeaseService, { owner, claimed }: Driven) {
+    this.#store = store;
+    this.#owner = owner ?? `push of ${claimed.execution.id}`;
+  }
+
+  open(): Promise<Session> {
+    this.#session ??= openSession({ store: this.#store, owner: this.#owner });
+    return this.#session;
+  }
+
+  /** Waits for releases that are under way. */
+  async close(): Promise<void> {
+    const session = await this.#session?.catch(() => undefined);
+    await session?.close('yielded');
+  }
 }
 
 // Checks the address of a call: a handler must not run calls for another endpoint or project.
@@ -281,14 +320,23 @@ export type CoordinatorConnection =
 
 const KEY_MAX = 256;
 
+interface Connection {
+  readonly store: WorkerStore;
+  /** For `ctx.lease`. Undefined: the coordinator does not offer it. */
+  readonly leases: LeaseService | undefined;
+}
+
 /** Connects on first use, with one greeting. */
-function connectionOf(given: CoordinatorConnection): () => Promise<WorkerStore> {
+function connectionOf(given: CoordinatorConnection): () => Promise<Connection> {
   const timers = systemTimers;
   const transport = transportOf(given);
-  let opened: Promise<WorkerStore> | undefined;
+  let opened: Promise<Connection> | undefined;
   return () => {
     opened ??= greet(transport, { timers, observer: undefined, connectMs: 0 }).then(
-      (hello) => remoteStore({ transport, hello, clock: systemClock, timers, pipelines: [] }),
+      (hello) => ({
+        store: remoteStore({ transport, hello, clock: systemClock, timers, pipelines: [] }),
+        leases: hello.leaseBlocks === true ? remoteLeases({ transport, hello, timers }) : undefined,
+      }),
       (fault: unknown) => {
         opened = undefined;
         throw fault;

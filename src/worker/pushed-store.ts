@@ -2,6 +2,7 @@
 // With a coordinator connection, each write is recorded before the next step. Without one, the
 // response carries all of them.
 
+import type { HistoryEvent } from '../execution/history.ts';
 import type { PipelineName } from '../execution/names.ts';
 import type { Owner, SessionId } from '../lease/names.ts';
 import { DEFAULT_POLICY } from '../lease/policy.ts';
@@ -74,7 +75,7 @@ export function pushedStore(drive: Driven, connection?: WorkerStore): Pushed {
 type Verbs = Pick<
   WorkerExecutions,
   | ('record' | 'finish' | 'park' | 'giveBack' | 'history' | 'inbox' | 'read' | 'interaction')
-  | ('putBlob' | 'getBlob' | 'attributeBlobs')
+  | ('putBlob' | 'getBlob' | 'attributeBlobs' | 'messageChild')
 >;
 
 /** Collects all writes for the response. */
@@ -84,10 +85,15 @@ function kept(
 ): Verbs {
   const { claimed, history, inbox } = drive;
   const inboxCount = inbox.at(-1)?.n ?? 0;
+  const written: HistoryEvent[] = [];
   const keep = (verb: string, request: OwnerWrite): void => {
     // Heartbeats would arrive after the call, when no attempt needs them.
     const own = { ...withoutHeartbeats(request), session: drive.session as SessionId };
     writes.push(JSON.parse(JSON.stringify({ verb, ...withText(own) })));
+    const { seq, fence, events } = request;
+    for (const event of events) {
+      written.push({ ...event, seq: seq + events.indexOf(event), at: now(), fence });
+    }
   };
   const now = (): ReturnType<typeof toInstant> => toInstant(systemClock.wallMs());
   return {
@@ -109,9 +115,16 @@ function kept(
       keep('giveBack', request);
       return { kind: 'given-back' };
     },
-    history: async ({ after, limit }) => history.filter(({ seq }) => seq > after).slice(0, limit),
+    history: async ({ after, limit }) =>
+      [...history, ...written].filter(({ seq }) => seq > after).slice(0, limit),
     inbox: async ({ after, limit }) => inbox.filter(({ n }) => n > after).slice(0, limit),
-    read: async () => claimed.execution,
+    read: async (id) => {
+      if (id === claimed.execution.id) return claimed.execution;
+      throw elsewhere('Another execution');
+    },
+    messageChild() {
+      throw elsewhere('A child');
+    },
     interaction() {
       throw elsewhere('The question of an answer');
     },
@@ -140,6 +153,8 @@ function recorded(drive: Driven, recorder: WorkerExecutions): Verbs {
     finish: (request) => recorder.finish(as(request)),
     park: (request) => recorder.park(as(request)),
     giveBack: (request) => recorder.giveBack(as(request)),
+    messageChild: (request) =>
+      recorder.messageChild({ ...request, session: drive.session as OwnerWrite['session'] }),
     ...{ history, inbox, read, interaction, putBlob, getBlob, attributeBlobs },
   };
 }
@@ -183,6 +198,6 @@ const HOUR_MS = 3_600_000;
 function elsewhere(what: string): Fault {
   return new Fault(
     'not-remote',
-    `${what} cannot be read by a push handler without a coordinator. Nothing was written. Pass one: pushHandler({ coordinator: { url, key } }).`,
+    `${what} cannot be reached by a push handler without a coordinator. Nothing was written. Pass one: pushHandler({ coordinator: { url, key } }).`,
   );
 }

@@ -20,7 +20,15 @@ import { SESSION_MS_MAX, type WorkKind, workMessage } from '../protocol/messages
 import { Fault } from '../support/fault.ts';
 import { Listeners } from '../support/listeners.ts';
 import type { Timers } from '../support/timer.ts';
-import { type Hello, pulseMsOf } from './remote-store.ts';
+import type { Hello } from './remote-store.ts';
+
+const PULSE_PART = 0.3;
+const PULSE_MS_MAX = 15_000;
+
+/** A heartbeat times out after a part of the ttl, which leaves time to try another coordinator. */
+export function pulseMsOf(ttlMs: number): number {
+  return Math.min(PULSE_MS_MAX, ttlMs * PULSE_PART);
+}
 
 /** Sooner, a slow reply would look like a coordinator that is gone. Sessions have limits of their own. */
 const PULSE_MS_MIN = 1_000;
@@ -36,7 +44,7 @@ export interface Hinted {
 interface RemoteLeaseParts extends Pick<LeaseService, 'address'> {
   readonly transport: Transport;
   readonly hello: Hello;
-  readonly hinted: Hinted;
+  readonly hinted?: Hinted;
   readonly timers: Timers;
 }
 
@@ -47,11 +55,8 @@ export function remoteLeases({
   timers,
   address,
 }: RemoteLeaseParts): LeaseService {
-  const hints = new RemoteHints(transport, timers, hinted.next);
-  const policy = {
-    ...hello.policy,
-    ttlMsMax: Math.min(hello.policy.ttlMsMax, SESSION_MS_MAX),
-  };
+  const hints = new RemoteHints(transport, timers, hinted?.next);
+  const policy = { ...hello.policy, ttlMsMax: Math.min(hello.policy.ttlMsMax, SESSION_MS_MAX) };
   return {
     kind: 'coordinator',
     policy,
@@ -67,6 +72,49 @@ export function remoteLeases({
       await transport.close();
     },
   };
+}
+
+/** The leases that a worker's session may hold. */
+export interface WorkerLeases extends Pick<LeaseService, 'leases' | 'onHint'> {
+  carried(id: SessionId): Promise<readonly CarriedLease[]>;
+  close(): void;
+}
+
+export function workerLeases(transport: Transport, timers: Timers): WorkerLeases {
+  const leases = leasesOf(transport);
+  const hints = new RemoteHints(transport, timers);
+  let hasAcquired = false;
+  return {
+    leases: {
+      ...leases,
+      acquire(request) {
+        hasAcquired = true;
+        return leases.acquire(request);
+      },
+    },
+    // Most workers never acquire a lease, so most notices need no request.
+    carried: async (id) => (hasAcquired ? carriedLeases(transport, id) : []),
+    onHint: (listener) => hints.listen(listener),
+    close: () => hints.close(),
+  };
+}
+
+async function carriedLeases(
+  transport: Transport,
+  id: SessionId,
+): Promise<readonly CarriedLease[]> {
+  interface Page {
+    readonly items: readonly CarriedLease[];
+    readonly more?: boolean;
+  }
+  const all: CarriedLease[] = [];
+  for (;;) {
+    const after = all.at(-1)?.key;
+    const body = { id, ...(after === undefined ? {} : { after }) };
+    const page = await found<Page>(transport.request({ kind: 'listCarriedLeases', body }));
+    all.push(...(page?.items ?? []));
+    if (page?.more !== true) return all;
+  }
 }
 
 function sessionsOf(transport: Transport, ttlMsMax: number): LeaseService['sessions'] {
@@ -112,13 +160,7 @@ function sessionsOf(transport: Transport, ttlMsMax: number): LeaseService['sessi
         after = page.next;
       }
     },
-    async leases(id) {
-      const request = { kind: 'listCarriedLeases', body: { id } } as const;
-      const page = await found<{ readonly items: readonly CarriedLease[] }>(
-        transport.request(request),
-      );
-      return page?.items ?? [];
-    },
+    leases: (id) => carriedLeases(transport, id),
   };
 }
 
@@ -237,10 +279,13 @@ class RemoteHints extends Listeners<[LeaseKey]> {
   readonly #timers: Timers;
   readonly #stop: AbortController = new AbortController();
   #isWaiting = false;
-  /** Known before the first acquire, so that no hint is lost between it and the first wait. */
-  #next: number;
+  /**
+   * If it is known before the first acquire, no hint is lost between it and the first wait. If it is
+   * not, the first request only finds the position.
+   */
+  #next: number | undefined;
 
-  constructor(transport: Transport, timers: Timers, next: number) {
+  constructor(transport: Transport, timers: Timers, next?: number) {
     super();
     this.#transport = transport;
     this.#timers = timers;
@@ -250,7 +295,8 @@ class RemoteHints extends Listeners<[LeaseKey]> {
   override listen(listener: (key: LeaseKey) => void): () => void {
     // A wrapper, so that one listener can register twice.
     const unlisten = super.listen((key) => listener(key));
-    if (!this.#isWaiting) {
+    // A queue does not hold requests, so its clients poll.
+    if (!this.#isWaiting && this.#transport.doubles !== true) {
       this.#isWaiting = true;
       void this.#wait();
     }
@@ -265,7 +311,7 @@ class RemoteHints extends Listeners<[LeaseKey]> {
   async #wait(): Promise<void> {
     const { signal } = this.#stop;
     while (this.size > 0) {
-      const body = { waitMs: HELD_MS, after: this.#next };
+      const body = this.#next === undefined ? {} : { waitMs: HELD_MS, after: this.#next };
       const message = { kind: 'waitForLeaseHint', body, signal, timeoutMs: HELD_MS * 2 } as const;
       try {
         const { keys, next } = await this.#transport.request<Hinted>(message);

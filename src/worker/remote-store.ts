@@ -17,8 +17,10 @@ import type {
 } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';
+import { processAbout } from '../support/process-about.ts';
 import type { Timers } from '../support/timer.ts';
 import { DeliveredClaims } from './delivered-claims.ts';
+import { pulseMsOf, type WorkerLeases, workerLeases } from './remote-leases.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** A coordinator's answer to a greeting. */
@@ -35,6 +37,12 @@ export interface Hello {
   readonly heartbeats?: boolean;
   /** True if the coordinator offers leases as a service. Absent in builds without them. */
   readonly leases?: boolean;
+  /** True if workers may hold leases for `ctx.lease`. Absent in builds without that. */
+  readonly leaseBlocks?: boolean;
+  /** True if workers may signal and cancel children. Absent in builds without that. */
+  readonly childMessages?: boolean;
+  /** True if writes may change search attributes. Absent in builds that refuse that. */
+  readonly attributes?: boolean;
   /** The version of the worker protocol. Absent in builds that know only one. */
   readonly version?: number;
 }
@@ -52,6 +60,7 @@ const UNDER_WAY_MAX = 2_000;
 
 export function remoteStore(parts: RemoteParts): WorkerStore {
   const { hello, transport, timers } = parts;
+  const leases = hello.leaseBlocks === true ? workerLeases(transport, timers) : undefined;
   const wakeups = new RemoteWakeups(transport, timers);
   const claimsWait = hello.claimsWait === true && transport.claimsWait === true;
   return {
@@ -60,41 +69,40 @@ export function remoteStore(parts: RemoteParts): WorkerStore {
     durability: hello.durability,
     hintsReach: 'all-processes',
     claimsWait,
-    sessions: sessionsOf(parts),
+    sessions: sessionsOf(parts, leases),
     executions: executionsOf(parts, claimsWait ? undefined : wakeups),
-    onHint: () => () => undefined,
+    ...(leases && { leases: leases.leases }),
+    onHint: leases?.onHint ?? (() => () => undefined),
     async close() {
       wakeups.close();
+      leases?.close();
       await transport.close();
     },
   };
 }
 
-const PULSE_PART = 0.3;
-const PULSE_MS_MAX = 15_000;
-
-/** A heartbeat times out after a part of the ttl, which leaves time to try another coordinator. */
-export function pulseMsOf(ttlMs: number): number {
-  return Math.min(PULSE_MS_MAX, ttlMs * PULSE_PART);
-}
-
 /**
- * A remote worker holds only claims, and a refused write shows that one is lost. The coordinator
- * sweeps.
+ * Without leases, a remote worker holds only claims, and a refused write shows that one is lost. The
+ * coordinator sweeps.
  */
 export const NOT_ITS_OWN: Pick<WorkerStore['sessions'], 'leases' | 'sweep'> = {
   leases: async () => [],
   sweep: async () => ({ expired: [], ended: [], deleted: 0, paused: 0, more: false }),
 };
 
-function sessionsOf({ transport, pipelines }: RemoteParts): WorkerStore['sessions'] {
+function sessionsOf(
+  { transport, hello, pipelines }: RemoteParts,
+  leases: WorkerLeases | undefined,
+): WorkerStore['sessions'] {
   let pulseMs: number | undefined;
+  // Builds without leases refuse metadata.
+  const about = hello.leases === true ? { metadata: processAbout() } : {};
   return {
     open: ({ id, owner, ttlMs, graceMs }) => {
       pulseMs = pulseMsOf(ttlMs);
       return transport.request({
         kind: 'openSession',
-        body: { id, owner, ttlMs, graceMs, pipelines },
+        body: { id, owner, ttlMs, graceMs, pipelines, ...about },
       });
     },
     heartbeat: (body) =>
@@ -111,6 +119,7 @@ function sessionsOf({ transport, pipelines }: RemoteParts): WorkerStore['session
       });
     },
     ...NOT_ITS_OWN,
+    ...(leases && { leases: (id) => leases.carried(id) }),
   };
 }
 
@@ -120,8 +129,7 @@ function executionsOf(
 ): WorkerExecutions {
   const queue = new WriteQueue(transport);
   const write = <Result>(verb: string, request: OwnerWrite): Promise<Result> => {
-    const accepted = hello.heartbeats === true ? request : withoutHeartbeats(request);
-    return queue.add({ verb, ...withText(accepted) });
+    return queue.add({ verb, ...withText(acceptedBy(hello, request)) });
   };
   const delivered = deliveredClaimsOver(transport, clock);
   const endClaim = async <Result extends { readonly kind: string }>(
@@ -147,6 +155,13 @@ function executionsOf(
     finish: (request) => endClaim('finish', request),
     park: (request) => endClaim('park', request),
     giveBack: (request) => endClaim('giveBack', request),
+    messageChild: ({ project: _, ...body }) => {
+      if (hello.childMessages === true) return transport.request({ kind: 'messageChild', body });
+      throw new Fault(
+        'not-remote',
+        'This coordinator is older and cannot send messages to children. Nothing was sent. Update it.',
+      );
+    },
     transact: () => {
       throw new Fault(
         'not-remote',
@@ -171,10 +186,7 @@ function executionsOf(
 
 function deliveredClaimsOver(transport: Transport, clock: Clock): DeliveredClaims {
   return new DeliveredClaims(
-    {
-      claim: (request) => claimBy(transport, request),
-      carried: (id) => carriedBy(transport, id),
-    },
+    { claim: (request) => claimBy(transport, request), carried: (id) => carriedBy(transport, id) },
     clock,
     transport,
   );
@@ -218,6 +230,15 @@ async function found<Result>(reply: Promise<Result>): Promise<Result | undefined
     if (fault instanceof Fault && ABSENT.has(fault.code)) return undefined;
     throw fault;
   }
+}
+
+/** Without what a coordinator of an older build refuses. */
+function acceptedBy(hello: Hello, request: OwnerWrite): OwnerWrite {
+  const accepted = hello.heartbeats === true ? request : withoutHeartbeats(request);
+  if (hello.attributes === true || accepted.attributes === undefined) return accepted;
+  // They only help to find the execution, and the next change has all of them again.
+  const { attributes: _, ...rest } = accepted;
+  return rest;
 }
 
 /** For a coordinator that refuses them: they only save work. */
@@ -265,12 +286,8 @@ async function fullPage<Item extends Row>(
     all.push(...items);
     const last = items.at(-1);
     if (more !== true || last === undefined || all.length >= limit) return all;
-    at = placeOf(last);
+    at = 'seq' in last ? last.seq : last.n;
   }
-}
-
-function placeOf(row: Row): number {
-  return 'seq' in row ? row.seq : row.n;
 }
 
 // Forwards the coordinator's wakeups. If the transport sends none by itself, one request stays open

@@ -19,15 +19,21 @@ import {
   type QueuedReply,
   type QueuedRequest,
   type Queues,
-  type SqsClient,
   sqsQueues,
   toJson,
 } from '../protocol/messages/queued.ts';
 import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { systemClock } from '../support/clock.ts';
-import { boundedText, integerOption, readOptions, requireMethods } from '../support/options.ts';
+import {
+  boundedText,
+  integerOption,
+  readOptions,
+  requireMethods,
+  wordsIn,
+} from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
+import type { SqsClient } from '../support/sqs.ts';
 import { systemTimers } from '../support/timer.ts';
 
 /** Options of `sqsTransport`. */
@@ -49,16 +55,9 @@ export interface SqsTransportOptions {
   readonly replyTimeoutMs?: number;
 }
 
-const NAMES: readonly (keyof SqsTransportOptions)[] = [
-  ...([
-    'client',
-    'requestQueueUrl',
-    'replyQueueUrl',
-    'signing',
-    'writesGoodMs',
-    'replyTimeoutMs',
-  ] as const),
-];
+const NAMES: readonly (keyof SqsTransportOptions)[] = wordsIn(
+  'client requestQueueUrl replyQueueUrl signing writesGoodMs replyTimeoutMs',
+);
 const URL_MAX = 2_048;
 const HOUR_MS = 3_600_000;
 const HELD_MS = 20_000;

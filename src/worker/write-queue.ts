@@ -84,7 +84,8 @@ export class WriteQueue {
       });
       for (const [nth, each] of batch.entries()) settle(each, results[nth]);
     } catch (fault) {
-      if (batch.length > 1 && isTooLarge(fault)) return this.#sendHalves(batch);
+      if (batch.length > 1 && fault instanceof Fault && fault.code === 'payload-too-large')
+        return this.#sendHalves(batch);
       for (const each of batch) each.reject(fault);
     }
   }
@@ -95,10 +96,6 @@ export class WriteQueue {
     await this.#send(batch.slice(0, middle));
     await this.#send(batch.slice(middle));
   }
-}
-
-function isTooLarge(fault: unknown): boolean {
-  return fault instanceof Fault && fault.code === 'payload-too-large';
 }
 
 /** The quotes and the comma or colon of a name or a text. */

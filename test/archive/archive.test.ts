@@ -118,6 +118,30 @@ test('F-6, F-9: an archived execution can be read, found and verified afterwards
   await close();
 });
 
+test('F-9: the record has the first start and the qualified template, however often it was claimed', async () => {
+  const { holdfast, close } = await scene();
+  await holdfast.templates.put({ id: 'chairs', version: 2, pipeline: 'waits' });
+  const waits = pipeline({ name: 'waits', run: (ctx) => ctx.receive('go') });
+  const worker = await holdfast.worker({ pipelines: [waits], pollMs: 20 });
+  const { id } = await holdfast.submit({ template: 'chairs', version: 2 }, undefined);
+  while ((await holdfast.read(id))?.status !== 'waiting') {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await holdfast.signal(id, { name: 'go' });
+  await holdfast.ended(id);
+  await worker.stop();
+  const claims = (await holdfast.history(id)).filter(({ kind }) => kind === 'claimed');
+  assert.equal(claims.length, 2);
+  await holdfast.archive.run();
+  const record = JSON.parse(await text(holdfast, id, 'record.json')) as Record<string, unknown>;
+  assert.equal(record['startedAt'], new Date(claims[0]?.at ?? 0).toISOString());
+  assert.equal(record['templateId'], 'default/chairs@2');
+  const report = await text(holdfast, id, 'report.md');
+  assert.match(report, /\| started \| 20/);
+  assert.match(report, /\| template \| default\/chairs@2 \|/);
+  await close();
+});
+
 test('F-9: user text stays text in the report, and the report has the dead letter', async () => {
   const { holdfast, close } = await scene();
   const id = await ordered(holdfast, true);

@@ -32,7 +32,10 @@ test('conform --url forwards the messages of the worker to a coordinator that ru
 test('conform names another worker that takes its executions, without a stack', async () => {
   const store = openMemoryStore();
   await using server = await openServer({ store, port: 0, auth: 'off', console: false });
-  const other = await openWorker({ url: server.url, pipelines: conformPipelines });
+  const other = await openWorker({
+    url: server.url,
+    pipelines: conformPipelines({ url: server.url }),
+  });
   const words = ['--case', 'replay', '--', process.execPath, WORKER];
   const { code, out, problems } = await holdfast(['conform', '--url', server.url, ...words]);
   await other.stop();

@@ -1,11 +1,14 @@
 // holdfast dev <module>: saving the file is enough.
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { runModule } from '../../src/cli/dev-module.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { until } from '../server/coordinator.ts';
 import { holdfast, type Spawned, startHoldfast } from './spawned.ts';
 
@@ -123,6 +126,28 @@ test('RE-13: saving a file that the module imports, at any depth, is enough, als
   await writeFile(join(folder, 'pipelines.ts'), main('phrases.ts'));
   await activeAfter(third);
   assert.equal(await output(), 'three');
+});
+
+test('RE-13: a file that is saved while its first worker starts is loaded again', async () => {
+  const file = join(folder, 'early.ts');
+  const text = (word: string): string =>
+    `import { pipeline } from ${JSON.stringify(INDEX)};
+     export const early = pipeline({ name: 'early', run: () => ${JSON.stringify(word)} });`;
+  writeFileSync(file, text('old'));
+  const plain = openMemoryStore();
+  const open: typeof plain.sessions.open = (request) => {
+    writeFileSync(file, text('new'));
+    return plain.sessions.open(request);
+  };
+  const releases = new Set<unknown>();
+  const info = (_: string, about: { readonly release?: unknown } = {}): void => {
+    if (about.release !== undefined) releases.add(about.release);
+  };
+  const log = { info, warn: () => undefined, fault: () => undefined };
+  const store = { ...plain, sessions: { ...plain.sessions, open } };
+  const running = await runModule(file)(store, log);
+  await until(async () => (releases.size === 2 ? true : undefined));
+  await running.stop();
 });
 
 test('dev logs one line for each failed attempt, each bad end and each log line', async () => {

@@ -58,7 +58,17 @@ test('submit, watch and get follow an execution from its input to its output', a
     /submitted[\s\S]*step-completed +charge +"?charged bob[\s\S]*step-failed +dispatch +No courier[\s\S]*completed/,
   );
   assert.match(watched.out, new RegExp(`${id} completed\n"dispatched cake to bob"`));
-  const people = await ask('get', id);
+  assert.match((await ask('history', 'key:bob/1')).out, /submitted[\s\S]*completed/);
+  const refused = await ask(
+    'submit',
+    'restaurant-order',
+    '--key',
+    'bob/1',
+    '--if-key-taken',
+    'refuse',
+  );
+  assert.match(refused.problems, /has the key "bob\/1"/);
+  const people = await ask('get', 'key:bob/1');
   assert.match(people.out, /^status +completed$/m);
   assert.match(people.out, /^output +dispatched cake to bob$/m);
   const [one] = lines(await ask('get', id, '--json'));

@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { projectFiles } from '../../src/cli/init.ts';
 import { TEMPLATES, type TemplateName } from '../../src/cli/init-templates.ts';
+import { declarationPaths } from '../services/declarations.ts';
 import { runCommand } from '../services/run-command.ts';
 import { sample } from '../services/tier.ts';
 import { holdfast, inFolder, inherited, Spawned, startHoldfast } from './spawned.ts';
@@ -47,16 +48,8 @@ for (const template of templates) {
       const files = await projectFiles({ ...PROJECT, template });
       for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
       const { compilerOptions, ...types } = JSON.parse(files['tsconfig.json'] ?? '');
-      const { paths } = JSON.parse(await readFile(join(ROOT, 'tsconfig.json'), 'utf8'))
-        .compilerOptions as { readonly paths: Readonly<Record<string, readonly [string]>> };
-      const sources = Object.entries(paths).map(([name, [file]]) => [name, [join(ROOT, file)]]);
-      // The sources compile only with this option. It is stricter than the project's own ones.
-      const exactOptionalPropertyTypes = true;
-      const options = {
-        ...compilerOptions,
-        exactOptionalPropertyTypes,
-        paths: Object.fromEntries(sources),
-      };
+      const paths = await declarationPaths();
+      const options = { ...compilerOptions, skipLibCheck: true, paths };
       await writeFile(
         join(folder, 'tsconfig.json'),
         JSON.stringify({ ...types, compilerOptions: options }),

@@ -134,8 +134,17 @@ test('top prints the figures by pipeline, capped counts with a plus', async () =
       },
     ],
     deadLetters: {
-      ...count(2),
-      causes: [{ count: 2, code: 'no-stock', pipeline: 'order', step: 'row-*', message: 'None.' }],
+      ...{ ...count(2), quarantined: count(1), lastHour: count(2) },
+      causes: [
+        {
+          count: 2,
+          lastHour: 2,
+          code: 'no-stock',
+          pipeline: 'order',
+          step: 'row-*',
+          message: 'None.',
+        },
+      ],
     },
     questions: { open: count(4), overdue: count(1) },
     workers: {
@@ -159,7 +168,7 @@ test('top prints the figures by pipeline, capped counts with a plus', async () =
   assert.equal(lines[0], '2026-11-17T09:30:00.000Z  2 workers, 3 running, room for 5');
   assert.match(
     shown.out,
-    /1 workers are stuck\.\n8 blocked executions: holdfast list --hold blocked\n4 open questions, 1 overdue\.\n2 dead letters/,
+    /1 workers are stuck\.\n8 blocked executions: holdfast list --hold blocked\n4 open questions, 1 overdue\.\n2 dead letters, 2 in the last hour, 1 quarantined, 1 causes:\n/,
   );
   assert.match(shown.out, / 2 {2}no-stock {2}order row-\* {2}None\./);
   assert.match(

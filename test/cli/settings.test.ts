@@ -49,6 +49,15 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   publicMetrics: true,
   docs: true,
   'links.signingFile': 'signing.json',
+  'channels.signingFile': 'signing.json',
+  'channels.hosts': ['*.example.com'],
+  'channels.privateAddresses': true,
+  'channels.allowHttp': true,
+  'channels.queues': ['https://sqs.eu-central-1.amazonaws.com/1234/{project}-*'],
+  'channels.answersQueueUrl': 'https://sqs.eu-central-1.amazonaws.com/1234/answers',
+  'channels.timeoutMs': 200,
+  'channels.keepDays': 7,
+  'channels.alertsEveryMs': 2_000,
   'limits.bodyBytesMax': 2_000,
   'limits.jsonValuesMax': 70_000,
   'limits.requestsPerMinute': 7,
@@ -67,6 +76,7 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   'quotas.leases': 7,
   'quotas.keys': 7,
   'quotas.views': 7,
+  'quotas.channels': 7,
   'quotas.bytes': 7,
   'tls.keyFile': 'key.pem',
   'tls.certFile': 'cert.pem',
@@ -190,7 +200,10 @@ test('every option of openServer that is data has a flag, a variable and a file 
       const queues = await sqsOf(config.sqs);
       queues?.client.destroy();
       const sqs = { ...queues?.sqs, client: undefined };
-      const set = namesIn({ ...(await serverOptionsOf(config)), sqs });
+      const options = await serverOptionsOf(config);
+      options.channels?.sqs?.client.destroy();
+      const channels = { ...options.channels, sqs: options.channels?.sqs?.queues };
+      const set = namesIn({ ...options, channels, sqs });
       const wanted = optionNames().filter((name) => !CODE.includes(name));
       assert.ok(wanted.includes('links') && wanted.includes('retention.keepMs.deadLetter'));
       assert.deepEqual(

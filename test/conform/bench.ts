@@ -1,7 +1,7 @@
 // A coordinator behind the proxy of the conformance runner, and the cases on a worker in front.
 
-import { FaultProxy } from '../../src/cli/conform/fault-proxy.ts';
-import { type CaseReport, CONFORMANCE_CASES, runCases } from '../../src/cli/conform/run-cases.ts';
+import { FaultProxy } from '../../contract/conform/fault-proxy.ts';
+import { type CaseReport, CONFORMANCE_CASES, runCases } from '../../contract/conform/run-cases.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
@@ -14,7 +14,7 @@ export const TTL_MS = 3_000;
 /** The cases that this run takes of a worker that must pass all of them. Most of them wait for the worker's ttl. */
 export function sampledCases(worker: string): readonly string[] {
   const names = CONFORMANCE_CASES.map(({ name }) => name);
-  return sample(`conformance cases, ${worker}`, names, 12);
+  return sample(`conformance cases, ${worker}`, names, 8);
 }
 
 interface StoppableWorker {
@@ -34,7 +34,7 @@ export async function conformance(
     key: await createKey(store, 'default', ['submit', 'work', 'operate']),
   });
   const url = await proxy.listen(0);
-  const worker = await open({ url, key: await createKey(store, 'default') });
+  const worker = await open({ url, key: await createKey(store, 'default', ['work', 'lease']) });
   const reports = new Map<string, CaseReport>();
   try {
     await runCases({

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { CaseReport } from '../../src/cli/conform/run-cases.ts';
+import type { CaseReport } from '../../contract/conform/run-cases.ts';
 import { sample } from '../services/tier.ts';
 import { conformance, TTL_MS } from './bench.ts';
 import { type Flaw, SmallWorker } from './small-worker.ts';

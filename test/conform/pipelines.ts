@@ -1,7 +1,8 @@
 // The pipelines of the conformance runner in TypeScript, as the protocol page describes them.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { pipeline } from '../../src/index.ts';
+import { openSession, pipeline } from '../../src/index.ts';
+import { openCoordinator } from '../../src/worker/open-coordinator.ts';
 
 const echo = pipeline({ name: 'conform-echo', run: async (_ctx, input: unknown) => input });
 
@@ -78,6 +79,52 @@ const slow = pipeline({
   },
 });
 
-export const conformPipelines = [
-  ...[echo, steps, retry, parallel, sleep, signal, question, child, large, slow],
-];
+const attributes = pipeline({
+  name: 'conform-attributes',
+  async run(ctx) {
+    ctx.setAttributes({ stage: 'packing', hold: true });
+    await ctx.step('pack', () => null);
+    ctx.setAttributes({ stage: 'packed', hold: null });
+    return ctx.attributes;
+  },
+});
+
+/** Holds a lease through the coordinator that the worker is connected to. */
+async function holdOnce(at: CoordinatorAddress, given: LeaseInput) {
+  const store = await openCoordinator({ ...at, stream: false });
+  try {
+    await using session = await openSession({ store, owner: 'conform', ttlMs: 3_000 });
+    const got = await session.acquire(given.key, { wait: true });
+    if (got.kind !== 'acquired') throw new Error(`The lease was not granted: ${got.kind}.`);
+    const { restored, fence } = got.lease;
+    await got.lease.checkpoint(given.text);
+    await got.lease.release('finished');
+    return { fence, found: restored === undefined ? null : Buffer.from(restored.bytes).toString() };
+  } finally {
+    await store.close();
+  }
+}
+
+interface LeaseInput {
+  readonly key: string;
+  readonly text: string;
+}
+
+const leaseAt = (at: CoordinatorAddress) =>
+  pipeline({
+    name: 'conform-lease',
+    run: (ctx, input: LeaseInput) => ctx.step('hold', () => holdOnce(at, input)),
+  });
+
+interface CoordinatorAddress {
+  readonly url: string;
+  readonly key?: string;
+}
+
+export function conformPipelines(at: CoordinatorAddress) {
+  return [
+    ...[echo, steps, retry, parallel, sleep, signal, question, child, large, slow],
+    attributes,
+    leaseAt(at),
+  ];
+}

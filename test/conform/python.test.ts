@@ -28,6 +28,14 @@ test('M-12: the Python client and worker pass their tests on a coordinator', asy
   await runCommand(await findPython(), [join(TESTS, 'live/features.py')], { env });
 });
 
+test('A-1, M-41: the Python package holds leases through a coordinator', async () => {
+  const store = openMemoryStore();
+  const key = await createKey(store, 'default', ['lease']);
+  await using server = await openServer({ store, port: 0, console: false });
+  const env = pythonEnvironment({ HOLDFAST_URL: server.url, HOLDFAST_KEY: key });
+  await runCommand(await findPython(), [join(TESTS, 'live/leases.py')], { env });
+});
+
 test('the code of the Python guide is valid, and its quick start runs', async () => {
   const python = await findPython();
   const guide = await readFile(join(PYTHON_CLIENT, '../../docs/guides/python.md'), 'utf8');
@@ -40,6 +48,8 @@ for code in sys.argv[1:]:
   await using server = await openServer({ store, port: 0, auth: 'off', console: false });
   const env = pythonEnvironment({ HOLDFAST_URL: server.url });
   assert.equal(await runCommand(python, ['-c', blocks[0] ?? ''], { env }), 'Hello Ada\n');
+  const leases = blocks.find((code) => code.includes('LeaseSession'));
+  assert.match(await runCommand(python, ['-c', leases ?? ''], { env }), /^made under fence \d+\n$/);
 });
 
 test('M-12: the Python worker passes the cases of the conformance runner', async () => {

@@ -89,6 +89,7 @@ export class SmallWorker {
         ...(body && { body: JSON.stringify(body) }),
       }).catch(() => undefined);
       if (response === undefined) {
+        if (this.flaw === 'gives-up-when-cut-off') this.stopping.abort();
         await pause(500);
         continue;
       }
@@ -140,10 +141,7 @@ export class SmallWorker {
     while (!over.signal.aborted) {
       await pause(everyMs, undefined, { signal: over.signal }).catch(() => undefined);
       if (over.signal.aborted) return;
-      const sentAt = performance.now();
       const { kind } = await this.send('POST', path, { owner: 'small' });
-      const isLate = performance.now() - sentAt > ttlMs / 3;
-      if (isLate && this.flaw === 'gives-up-when-cut-off') this.stopping.abort();
       if (kind !== 'alive') {
         this.#lost.add(session);
         over.abort();

@@ -8,7 +8,13 @@ test('M-12: a worker in TypeScript passes the cases of the conformance runner', 
   const cases = sampledCases('TypeScript');
   const reports = await conformance(
     ({ url, key }) =>
-      openWorker({ url, key, ttlMs: TTL_MS, stopGraceMs: 500, pipelines: conformPipelines }),
+      openWorker({
+        url,
+        key,
+        ttlMs: TTL_MS,
+        stopGraceMs: 500,
+        pipelines: conformPipelines({ url, key }),
+      }),
     cases,
   );
   const failed = [...reports.values()].filter(({ ok }) => !ok);

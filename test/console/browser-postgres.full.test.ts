@@ -1,32 +1,15 @@
 import { after } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { postgresForTests } from '../services/postgres.ts';
-import { AUDIT_CASES } from './browser/audit-operations.ts';
-import { INBOX_CASES } from './browser/inbox-operations.ts';
-import { INCIDENT_CASES } from './browser/incidents.ts';
-import { OPERATION_CASES } from './browser/operations.ts';
+import { OTHER_CASES } from './browser/cases.ts';
 import { PAGE_CASES } from './browser/pages.ts';
 import { registerBrowser } from './browser/register.ts';
-import { START_CASES } from './browser/start-operations.ts';
-import { WATERFALL_CASES } from './browser/waterfall-operations.ts';
 
 const database = postgresForTests();
 
-registerBrowser(
-  'postgres',
-  [
-    ...PAGE_CASES,
-    ...WATERFALL_CASES,
-    ...AUDIT_CASES,
-    ...INBOX_CASES,
-    ...START_CASES,
-    ...INCIDENT_CASES,
-    ...OPERATION_CASES,
-  ],
-  async () => {
-    const { url } = await database;
-    return openPostgresStore({ url, schema: 'console' });
-  },
-);
+registerBrowser('postgres', [...PAGE_CASES, ...OTHER_CASES], async () => {
+  const { url } = await database;
+  return openPostgresStore({ url, schema: 'console' });
+});
 
 after(async () => (await database).release());

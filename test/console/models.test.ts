@@ -19,7 +19,13 @@ import { readSearch, searchQuery, writeSearch } from '../../console/src/model/se
 import { summaryOf } from '../../console/src/model/summary.ts';
 import { tradeOffOf } from '../../console/src/model/trade-off.ts';
 import { type Row, rangeOf, waterfallOf } from '../../console/src/model/waterfall.ts';
-import { actionText, callText, durationText, shownFence } from '../../console/src/model/words.ts';
+import {
+  actionText,
+  callText,
+  childIn,
+  durationText,
+  shownFence,
+} from '../../console/src/model/words.ts';
 import type { OverviewMessage } from '../../src/features/overview/messages.ts';
 
 const FENCE = 2 ** 40;
@@ -334,6 +340,7 @@ test('attention lists pipelines without workers, failing releases, dead letters,
   const figures = { statuses: {}, ready, oldestReadyAt: at(0) };
   const ends = { completed: 1, cancelled: 0, quarantined: 0, compensated: 0 };
   const trends = {
+    from: at(0),
     pipelines: [
       { pipeline: 'order', release: 'v2', ended: { ...ends, failed: 3 } },
       { pipeline: 'mail', ended: { ...ends, failed: 2 } },
@@ -359,7 +366,10 @@ test('attention lists pipelines without workers, failing releases, dead letters,
         ...{ statuses: { queued: ready }, blocked: ready },
       },
     ],
-    deadLetters: { count: 10_000, capped: true, causes: [] },
+    deadLetters: {
+      ...{ count: 10_000, capped: true, causes: [] },
+      ...{ quarantined: { count: 2, capped: true }, lastHour: { count: 7, capped: false } },
+    },
     questions: { open: { count: 4, capped: false }, overdue: { count: 1, capped: false } },
     workers: {
       ...{ ready: 1, draining: 0, stuck: 1, refused: 0 },
@@ -380,9 +390,16 @@ test('attention lists pipelines without workers, failing releases, dead letters,
     concerns.find(({ key }) => key === 'blocked/invoice (release v2)')?.to,
     '/executions?hold=blocked&pipeline=invoice',
   );
-  const afterwards = concernsOf(overview, trends, [
-    { pipeline: 'order', version: 3, active: 'v1' },
-  ]);
+  const mail = { pipeline: 'mail', ended: { ...ends, failed: 3 } };
+  assert.equal(
+    concernsOf(overview, { from: '12:00', pipelines: [mail] }).find(
+      ({ key }) => key === 'failing/mail',
+    )?.to,
+    '/executions?pipeline=mail&status=failed&status=quarantined&endedFrom=12%3A00',
+  );
+  const afterwards = concernsOf(overview, trends, {
+    rollouts: [{ pipeline: 'order', version: 3, active: 'v1' }],
+  });
   const { title, detail, verb, to } =
     afterwards.find(({ key }) => key === 'failing/order/v2') ?? {};
   assert.deepEqual(
@@ -394,11 +411,19 @@ test('attention lists pipelines without workers, failing releases, dead letters,
     ],
     'after a rollback',
   );
-  const failing = (deadLetters: OverviewMessage['deadLetters']): readonly string[] =>
-    concernsOf({ ...overview, deadLetters }, trends)
+  const repair = concerns.find(({ key }) => key === 'quarantined');
+  assert.deepEqual([repair?.title, repair?.to], ['2+ executions quarantined', '/quarantine']);
+  assert.match(concerns.find(({ key }) => key === 'letters')?.detail ?? '', /^7 in the last hour/);
+  const failing = (
+    letters: Pick<OverviewMessage['deadLetters'], 'count' | 'capped' | 'causes'>,
+  ): readonly string[] =>
+    concernsOf(
+      { ...overview, deadLetters: { ...letters, quarantined: none, lastHour: none } },
+      trends,
+    )
       .map(({ key }) => key)
       .filter((key) => key.startsWith('failing/'));
-  const letter = { pipeline: 'order', code: 'TypeError', message: '', count: 1 };
+  const letter = { pipeline: 'order', code: 'TypeError', message: '', count: 1, lastHour: 0 };
   const cause = { ...letter, firstAt: at(0), lastAt: at(0), newest: 'order-1' };
   assert.deepEqual(failing({ count: 1, capped: false, causes: [cause] }), ['failing/order/v2']);
   assert.deepEqual(failing({ count: 0, capped: false, causes: [] }), [], 'all were re-driven');
@@ -415,11 +440,22 @@ test('attention lists pipelines without workers, failing releases, dead letters,
       ['bad', '3 invoice (release v2) executions are blocked'],
       ['bad', 'order is failing in release v2'],
       ['bad', '10,000+ dead letters, 0 causes'],
+      ['quarantine', '2+ executions quarantined'],
       ['bad', '1 worker stuck'],
       ['bad', '1 worker lapsed'],
       ['warn', '1 request overdue'],
     ],
   );
+});
+
+test('an explanation names the child that it waits for', () => {
+  const id = '01890a5d-ac96-774b-bcce-b302099a8057';
+  assert.equal(childIn(`Waiting for child ${id} of pipeline "resize" to end.`), id);
+  assert.equal(
+    childIn(`Waiting for 3 children to end; the first is ${id} of pipeline "resize".`),
+    id,
+  );
+  assert.equal(childIn('Waiting for children to end.'), undefined);
 });
 
 test('every line of an axis of counts has a whole number', () => {

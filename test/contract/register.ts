@@ -56,7 +56,7 @@ export function registerLeaseContract(
 }
 
 /** How many cases `npm test` takes for each way to a coordinator. */
-const THROUGH_COORDINATOR = 20;
+const THROUGH_COORDINATOR = 10;
 
 /** The lease contract through coordinators on this backend, over every transport. */
 export function registerLeasesThrough(base: ContractBackend, store: string): void {

@@ -11,7 +11,8 @@ import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { isFullRun, sample } from '../services/tier.ts';
 import type { Effect } from './pipelines.ts';
-import type { VictimArgs } from './victim.ts';
+import { killSeries } from './series.ts';
+import type { StoryArgs } from './victim.ts';
 
 export interface CrashBackend {
   readonly kind: 'sqlite' | 'postgres';
@@ -29,7 +30,7 @@ interface Ending {
 
 /** The execution under test, and its result without a kill. */
 interface Story {
-  readonly name: VictimArgs['story'];
+  readonly name: StoryArgs['story'];
   readonly status: string;
   readonly records: readonly string[];
   readonly effects: number;
@@ -52,7 +53,7 @@ const ORDER: Story = {
   records: [],
   effects: 7,
   order: [],
-  points: 4,
+  points: 2,
 };
 const SAGA: Story = {
   name: 'saga',
@@ -63,7 +64,7 @@ const SAGA: Story = {
     ['/step:charge#1', 'undo:step:charge#1'],
     ['/undo:step:charge#1', 'undo:step:reserve#1'],
   ],
-  points: 4,
+  points: 2,
 };
 
 /** Y-10: the dead letter is stored together with the end. */
@@ -74,6 +75,17 @@ const LETTER: Story = {
   effects: 2,
   order: [],
   commitsMin: 4,
+  points: 2,
+};
+
+/** Every effect is in a block of one lease, so all fences are those of one resource. */
+const LEASED: Story = {
+  name: 'leased',
+  status: 'completed',
+  records: [],
+  effects: 3,
+  order: [['/step:take#1', '/step:count#1']],
+  commitsMin: 5,
   points: 2,
 };
 
@@ -95,10 +107,14 @@ const LIVES_MAX = 5;
 export function registerEveryCommit(backend: CrashBackend): void {
   test(`${backend.kind}: P3, X-24: an execution killed at every commit ends as if no process had died`, (t) =>
     killEverywhere(backend, ORDER, t));
+  test(`${backend.kind}: X-103: no submit is lost or doubled when a process dies at a commit`, (t) =>
+    killSeries(backend, t));
   // `npm test` kills these on SQLite only.
   if (backend.kind !== 'sqlite' && !isFullRun()) return;
   test(`${backend.kind}: Y-1, Y-4, J-1: a saga killed at every commit is undone, once and in order, and its answer recorded once`, (t) =>
     killEverywhere(backend, SAGA, t));
+  test(`${backend.kind}: X-106, X-107: an execution killed at every commit holds its lease again under a higher fence`, (t) =>
+    killEverywhere(backend, LEASED, t));
   test(`${backend.kind}: Y-10: a failing execution killed at every commit leaves one dead letter`, (t) =>
     killEverywhere(backend, LETTER, t));
 }
@@ -172,7 +188,7 @@ async function killEach(
 async function live(
   backend: CrashBackend,
   story: Story,
-  dieAt: VictimArgs['dieAt'],
+  dieAt: StoryArgs['dieAt'],
 ): Promise<Ending & { readonly final: Final; readonly effects: readonly Effect[] }> {
   const folder = await mkdtemp(join(tmpdir(), 'hf-crash-'));
   try {
@@ -180,7 +196,7 @@ async function live(
     const effects = join(folder, 'effects.jsonl');
     await writeFile(effects, '');
     const store = { kind: backend.kind, place };
-    const args: VictimArgs = { store, effects, story: story.name };
+    const args: StoryArgs = { store, effects, story: story.name };
     let ending = await runVictim({ ...args, ...(dieAt === undefined ? {} : { dieAt }) });
     const { wasKilled } = ending;
     for (let tries = 1; ending.wasKilled && tries < LIVES_MAX; tries += 1) {
@@ -200,7 +216,7 @@ async function live(
   }
 }
 
-function runVictim(args: VictimArgs): Promise<Ending> {
+function runVictim(args: StoryArgs): Promise<Ending> {
   const file = join(import.meta.dirname, 'victim.ts');
   return new Promise((resolve, reject) => {
     execFile(
@@ -262,7 +278,7 @@ async function finalState(backend: CrashBackend, place: string): Promise<Final> 
 /** Events of the code. Claims and parks depend on the kills. */
 const FACTS: ReadonlySet<string> = new Set([
   ...['step-completed', 'timer-fired', 'child-spawned', 'child-ended', 'attached', 'completed'],
-  ...['await-opened', 'await-settled', 'compensating', 'compensated'],
+  ...['await-opened', 'await-settled', 'compensating', 'compensated', 'lease-ended'],
 ]);
 
 /** P1: later attempts of one effect have higher fences, and one kill repeats at most one step. */
@@ -274,6 +290,11 @@ function checkEffects(effects: readonly Effect[], story: Story, when: string): v
       `${when}: ${key} ran again under a fence that is not higher`,
     );
     fences.set(key, fence);
+  }
+  if (story.name === 'leased') {
+    const shown = effects.map(({ fence }) => fence);
+    const isOrdered = shown.every((fence, nth) => nth === 0 || fence >= (shown[nth - 1] ?? 0));
+    assert.ok(isOrdered, `${when}: the resource saw the fences ${shown.join(', ')}`);
   }
   assert.equal(fences.size, story.effects, `${when}: all effects happened`);
   const repeated = effects.length - story.effects;

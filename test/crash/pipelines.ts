@@ -2,8 +2,10 @@
 // effect is a line in a file outside all transactions, so the test sees what really ran.
 
 import { appendFileSync } from 'node:fs';
-import type { StepContext } from '../../src/engine/context.ts';
+import { DatabaseSync } from 'node:sqlite';
+import type { ExecutionLease, StepContext } from '../../src/engine/context.ts';
 import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
+import { SqliteGuard } from '../../src/guards/sqlite.ts';
 
 export interface Effect {
   readonly key: string;
@@ -52,4 +54,41 @@ export function crashPipelines(effects: string): {
     },
   });
   return { order, item };
+}
+
+/** Two blocks of one lease, the first with a park inside. A guard checks every effect. */
+export function leasedPipeline(effects: string): Pipeline<number, unknown> {
+  const note = ({ idempotencyKey }: StepContext, lease: ExecutionLease): void => {
+    lease.assertHeld();
+    const guard = new SqliteGuard();
+    const database = new DatabaseSync(`${effects}.db`, { timeout: 5_000 });
+    database.exec(guard.createTable);
+    database.exec('begin immediate');
+    guard.require(database, lease);
+    appendFileSync(effects, `${JSON.stringify({ key: idempotencyKey, fence: lease.fence })}\n`);
+    database.exec('commit');
+    database.close();
+  };
+  return pipeline({
+    name: 'leased',
+    async run(ctx, n: number) {
+      const taken = await ctx.lease('stock', async (lease) => {
+        const before = await ctx.step('take', (step) => {
+          note(step, lease);
+          return n;
+        });
+        await ctx.sleep(40, 'cool off');
+        return ctx.step('count', (step) => {
+          note(step, lease);
+          return before + 1;
+        });
+      });
+      return ctx.lease('stock', (lease) =>
+        ctx.step('put', (step) => {
+          note(step, lease);
+          return taken * 2;
+        }),
+      );
+    },
+  });
 }

@@ -15,7 +15,7 @@ import { sample } from '../services/tier.ts';
 import { runShell, shellPages } from './shell-blocks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const IN_ONE_RUN = 3;
+const IN_ONE_RUN = 2;
 const PAGES = shellPages();
 
 /** Run as a whole from the installed package, in test/package/quick-starts.full.test.ts. */
@@ -100,6 +100,12 @@ worker ${name} ${DIGESTS[nth]}; until holdfast workers --json | grep -q '"${name
 const CONTRACT = 'holdfast contract build src/pipelines.ts\n';
 
 const SCENES: Readonly<Record<string, Scene>> = {
+  'docs/guides/answers-by-webhook.md': {
+    before: `echo "{\\"keys\\":{\\"k1\\":\\"$(openssl rand -base64 32)\\"},\\"current\\":\\"k1\\"}" > channels.json
+chmod 600 channels.json
+holdfast serve --auth off --channels-signing-file channels.json
+`,
+  },
   'README.md': {
     before: 'cd checkout\n',
     // Its execution fails, so the command exits with 1.
@@ -110,12 +116,23 @@ const SCENES: Readonly<Record<string, Scene>> = {
     before: COORDINATOR,
     fill: { 'https://holdfast.example': '$HOLDFAST_URL', 'hf_…': 'none', '<id>': idIn('list') },
   },
+  'docs/guides/cancel.md': {
+    before: `${COORDINATOR}holdfast submit order '{"sleep":600000}' --key order-17\n`,
+  },
   'docs/guides/contracts.md': {
     before: `${PIPELINES}${CONTRACT}cp holdfast.contract.json old.json; cp old.json new.json\n`,
   },
+  'docs/guides/erasure.md': {
+    before: `holdfast serve --auth off --admin main
+holdfast submit order 1; holdfast cancel ${idIn('list')}
+`,
+    fill: { '<id>': idIn('list') },
+  },
   'docs/guides/lease-log.md': { before: 'node log.ts; cp leases.jsonl other-host.jsonl\n' },
   'docs/guides/releases.md': {
-    before: `${PIPELINES}holdfast serve --auth off --admin main\n`,
+    before: `${PIPELINES}holdfast serve --auth off --admin main
+echo '[{"name":"shop/mailer","digest":"sha256:1f0b"}]' > artifacts.json
+`,
     fill: {
       'sha256:20c8…': String(DIGESTS[0]),
       'sha256:7d41…': `${DIGESTS[1]}\nworker v2 ${DIGESTS[1]}`,

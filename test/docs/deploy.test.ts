@@ -6,7 +6,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { DCLinter } from 'dclint';
 import { validate } from 'dockerfile-utils';
 import { parse, parseAllDocuments } from 'yaml';
@@ -16,6 +16,7 @@ import { SETTINGS } from '../../src/server/config.ts';
 import { DEFAULT_HTTP_LIMITS } from '../../src/server/server-options.ts';
 import { debianProgram } from '../services/debian-program.ts';
 import { runCommand } from '../services/run-command.ts';
+import { isFullRun } from '../services/tier.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const COMPOSE = 'deploy/compose/compose.yaml';
@@ -196,7 +197,12 @@ test('a pod, a container and a unit may stop for longer than a request may take'
 /** In tenths. A unit without any protection has 96. */
 const EXPOSURE_MAX = 15;
 
-test('systemd finds no problem in the unit, and little exposure', async (t) => {
+/** Its programs are large downloads, so `npm test` does not run it. */
+const testInFull = (name: string, run: (t: TestContext) => Promise<void>): void => {
+  if (isFullRun()) test(name, run);
+};
+
+testInFull('systemd finds no problem in the unit, and little exposure', async (t) => {
   const { path, env } = await debianProgram('systemd-analyze', 'systemd');
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-systemd-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
@@ -219,7 +225,7 @@ test('systemd finds no problem in the unit, and little exposure', async (t) => {
   );
 });
 
-test('Prometheus accepts its configuration and the alert rules of deploy/', async (t) => {
+testInFull('Prometheus accepts its configuration and the alert rules of deploy/', async (t) => {
   const { path, env } = await debianProgram('promtool', 'prometheus');
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-prometheus-'));
   t.after(() => rm(folder, { recursive: true, force: true }));

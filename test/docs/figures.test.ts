@@ -21,6 +21,7 @@ const KEY_CACHE = at('server/gate.ts', 'KEY_CACHE_MS');
 const BODY = at('server/server-options.ts', 'bodyBytesMax');
 const INLINE = at('engine/values/payloads.ts', 'inlineBytesMax');
 const RELAY = at('server/server-options.ts', 'relayAnswersMs');
+const CLEANUP = at('engine/run/calls/scope.ts', 'CLEANUP_MS');
 const SLEEP = at('support/options.ts', 'TEN_YEARS_MS');
 const TTL = at('lease/session-options.ts', 'TTL_MS_DEFAULT');
 
@@ -94,8 +95,19 @@ const FIGURES: Readonly<
     '5 s': at('recipes/standing-session.ts', 'BACKOFF_MS_MAX'),
     'five seconds': at('lease/acquire-lease.ts', 'POLL_MS_HINTED'),
   },
-  'high-availability.md': { 'two seconds': P4 },
+  'high-availability.md': {
+    'two seconds': P4,
+    '3 s': 'TTL_MS in test/chaos/stage.ts',
+    '6.2 s': MEASURED,
+    '7.6 s': MEASURED,
+    '20.7 s': MEASURED,
+    '1 s': EXAMPLE,
+    'one second': EXAMPLE,
+  },
   'http-workers.md': { 'two seconds': P4 },
+  'once.md': { '256 KiB': at('lease/policy.ts', 'checkpointBytesMax') },
+  'semaphore.md': { 'two seconds': P4 },
+  'lease-run.md': { 'two seconds': P4, '256 KiB': at('lease/policy.ts', 'checkpointBytesMax') },
   'leases-over-http.md': {
     '5 s': at('lease/acquire-lease.ts', 'POLL_MS_HINTED'),
     '10 s': at('worker/open-coordinator.ts', 'CONNECT_MS'),
@@ -128,6 +140,8 @@ const FIGURES: Readonly<
     '10 s': RELAY,
     '4 MiB': at('support/page-size.ts', 'CHARS_MAX'),
   },
+  'testing.md': { '16 MiB': at('engine/saved-history.ts', 'SIZE_MAX') },
+  'call-the-coordinator.md': { '25 seconds': at('client/executions.ts', 'HELD_MS') },
   'security.md': { '5 s': KEY_CACHE },
   'sizing.md': {
     '64 KiB': INLINE,
@@ -139,6 +153,7 @@ const FIGURES: Readonly<
     '30 s': at('server/transports.ts', 'VISIBLE_MS'),
     '15 s': at('protocol/messages/envelope.ts', 'REPLY_TIMEOUT_MS'),
   },
+  'erasure.md': { '64 KiB': INLINE, '10 minutes': at('features/erasure/api.ts', 'PUT_BEFORE_MS') },
   'etcd.md': {
     '0.6 s': MEASURED,
     '2 s': MEASURED,
@@ -148,14 +163,31 @@ const FIGURES: Readonly<
     '15 s': TTL,
   },
   'retention.md': { '64 KiB': INLINE },
+  'webhooks.md': {
+    '5 s': 'RETRY_MS in features/channels/model.ts',
+    '10 s': 'COOLDOWN_MS in features/channels/model.ts',
+    'ten minutes': 'COOLDOWN_MAX_MS in features/channels/model.ts',
+    '15 minutes': 'DEFAULT_ALERTS in features/channels/alerts-model.ts',
+    'one minute': 'DEFAULT_ALERTS in features/channels/alerts-model.ts',
+  },
+  'answers-by-webhook.md': {
+    'five minutes': 'ANSWER_AGE_MS in features/channels/routes.ts',
+    '14 days': 'OLDEST_MS in protocol/sqs/read-answers.ts',
+  },
   'answer-links.md': { '32 bytes': at('features/awaits/links-api.ts', 'SECRET_BYTES_MIN') },
   'schedules.md': { '20 seconds': MAINTAIN },
   'pipelines.md': {
     '1.6 seconds': 'eight times initialMs, which src/execution/failure.test.ts checks',
   },
   'rolling-deploys.md': { '100 ms': at('engine/config.ts', 'DRIFT_GRACE_MS') },
+  'lease-blocks.md': {
+    '10 s': 'QUEUE_PARTS times parkAfterMs',
+    '1 s': at('engine/run/calls/lease.ts', 'RETRY_MS_MIN'),
+    '60 s': at('engine/run/calls/lease.ts', 'RETRY_MS_MAX'),
+    '512 bytes': at('lease/names.ts', 'KEY_BYTES_MAX'),
+  },
   'long-steps.md': {
-    '16,384 bytes': at('engine/run/calls/step.ts', 'DETAILS_BYTES_MAX'),
+    '16,384 bytes': at('engine/run/calls/attempt.ts', 'DETAILS_BYTES_MAX'),
   },
   'steps.md': { '100 ms': at('engine/config.ts', 'parkAfterMs') },
   'transactions.md': { '64 KiB': INLINE },
@@ -164,6 +196,11 @@ const FIGURES: Readonly<
     '16 MiB': at('engine/values/payloads.ts', 'bytesMax'),
   },
   'encryption.md': { '49 days': '2^32 values at 1,000 a second' },
+  'cancel.md': { '20 seconds': MAINTAIN, '5 minutes': CLEANUP },
+  'updates.md': {
+    'ten seconds': at('features/updates/api.ts', 'REPLY_MS'),
+    '20 ms': at('features/updates/api.ts', 'POLL_FIRST_MS'),
+  },
   'waiting.md': { 'ten years': SLEEP, '20 seconds': MAINTAIN },
   'workers.md': {
     'two seconds': P4,

@@ -2,34 +2,43 @@
 // section, which has its output.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { sample } from '../services/tier.ts';
+import { outputOf } from './run-example.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const IN_ONE_RUN = 6;
+const IN_ONE_RUN = 4;
 
 const IN_GUIDES: readonly string[] = [
-  ...['answer-links', 'approvals', 'audit', 'encryption', 'execution-metrics', 'fan-out', 'limits'],
   ...[
+    'answer-links',
+    'approvals',
+    'audit',
+    'encryption',
+    'erasure',
+    'execution-metrics',
+    'fan-out',
+    'limits',
+  ],
+  ...[
+    'lease-blocks',
     'leases-over-http',
     'long-executions',
+    'circuits',
     'long-steps',
     'observing',
     'pipelines',
     'remote-steps',
     'repair',
     'retention',
+    'rolling-deploys',
     'sagas',
   ],
-  ...['schedules', 'steps', 'submit', 'templates', 'transactions', 'values', 'waiting'],
-  ...['guard-files', 'guard-sqlite', 'hierarchy', 'registry', 'with-lease'],
+  ...['cancel', 'schedules', 'steps', 'submit', 'templates', 'transactions', 'values'],
+  ...['updates', 'waiting'],
+  ...['guard-files', 'guard-sqlite', 'hierarchy', 'once', 'registry', 'semaphore', 'with-lease'],
 ];
 
 const PAGES: readonly string[] = [
@@ -56,29 +65,6 @@ function examplesOn(page: string): readonly Example[] {
     const output = OUTPUT.exec(rest)?.[1];
     return output === undefined ? [] : [{ name: `${page}.md, block ${nth + 1}`, code, output }];
   });
-}
-
-/** In an empty folder, with the keys that some pages tell the reader to make. */
-async function outputOf(code: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-docs-'));
-  const key = randomBytes(32).toString('base64');
-  try {
-    await writeFile(join(folder, 'example.ts'), code);
-    const hook = join(import.meta.dirname, '../../scripts/package-sources.ts');
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ['--import', hook, 'example.ts'],
-      {
-        cwd: folder,
-        env: { ...env, KEY_2026_11: key, KEY_2026_05: key, LINK_KEY: key },
-        timeout: 60_000,
-      },
-    );
-    return stdout;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }
 
 const examples = PAGES.flatMap(examplesOn);

@@ -1,5 +1,5 @@
 // Compiles every TypeScript block of the README and the guide, and every `@example` of public
-// JSDoc, against the sources, under the names that a user imports. A Markdown block is a whole
+// JSDoc, with the declarations of the sources, under the names that a user imports. A Markdown block is a whole
 // module, so that a reader can paste it.
 
 import assert from 'node:assert/strict';
@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { declarationPaths } from '../services/declarations.ts';
 import { isFullRun } from '../services/tier.ts';
 import { publicApi } from '../tidy/public-api.ts';
 import { examplesOf } from './examples.ts';
@@ -27,7 +28,7 @@ test('every TypeScript block of README and guide, and every @example of public J
   const examples = examplesOf(publicApi());
   assert.ok(examples.length > 100, `only ${examples.length} examples were found`);
   const snippets = examples.map(({ name, code }, index) => ({ from: name, line: index, code }));
-  // One program for both: the sources that they import take most of the time.
+  // One program for both: what they import takes most of the time.
   assert.equal(await compile([...blocks, ...snippets]), '');
 });
 
@@ -66,7 +67,9 @@ async function compile(snippets: readonly Snippet[]): Promise<string> {
     for (const { from, line, code } of snippets) {
       await writeFile(join(folder, `${from}-${line}.ts`), `${code}\nexport {};\n`);
     }
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(CONFIG));
+    const paths = await declarationPaths();
+    const config = { ...CONFIG, compilerOptions: { ...CONFIG.compilerOptions, paths } };
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
     const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
     return await promisify(execFile)(process.execPath, [
       compiler,
@@ -82,9 +85,8 @@ async function compile(snippets: readonly Snippet[]): Promise<string> {
   }
 }
 
-/** The project maps the names of the package's entry points to their sources. */
 const CONFIG = {
   extends: join(ROOT, 'tsconfig.json'),
-  compilerOptions: { noUnusedLocals: false, isolatedDeclarations: false, declaration: false },
+  compilerOptions: { noUnusedLocals: false, declaration: false },
   include: ['*.ts'],
 };

@@ -102,6 +102,7 @@ test('every argument of open functions and constructors is checked', async () =>
 
 const careless = pipeline<{ readonly row: number; readonly wrong: WrongName }, unknown>({
   name: 'careless',
+  queries: ['q'],
   run: (ctx, { row, wrong }) => OF_CODE[row]?.hand(ctx, WRONG[wrong]),
 });
 

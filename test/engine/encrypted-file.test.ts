@@ -42,8 +42,11 @@ const echoes = pipeline<unknown, unknown>({
 });
 
 async function bytesOf(folder: string): Promise<Buffer> {
-  const names = await readdir(folder);
-  return Buffer.concat(await Promise.all(names.map((name) => readFile(join(folder, name)))));
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return Buffer.concat(
+    await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name)))),
+  );
 }
 
 test('a store file whose values go through a codec has none of them in the clear', async () => {

@@ -10,6 +10,7 @@ import { describe, test } from 'node:test';
 import type { Message } from '../../examples/agent/agent.ts';
 import { ruleModel } from '../../examples/agent/rule-model.ts';
 import { playExample } from '../services/play-example.ts';
+import { sample } from '../services/tier.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../examples/executions');
 
@@ -52,7 +53,7 @@ describe('examples of executions', () => {
     assert.deepEqual(stories, Object.keys(STORIES));
   });
 
-  for (const [name, lines] of Object.entries(STORIES)) {
+  for (const [name, lines] of sample('examples of executions', Object.entries(STORIES), 1)) {
     test(`${name} prints the expected story, and leaves nothing behind`, () =>
       playExample(join(EXAMPLES, name), lines));
   }
@@ -82,7 +83,7 @@ const OTHERS: Readonly<Record<string, readonly RegExp[]>> = {
   ],
 };
 
-for (const [file, lines] of Object.entries(OTHERS)) {
+for (const [file, lines] of sample('other examples', Object.entries(OTHERS), 1)) {
   test(`the example ${file} prints the expected story, and leaves nothing behind`, () =>
     playExample(join(ROOT, 'examples', file), lines));
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mustFinish, mustSubmit, running, worker } from '../../contract/execution/worker.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
-import { LIST_ROWS_MAX } from '../../src/store/contract/execution-store.ts';
+import { LIST_ROWS_MAX } from '../../src/store/contract/execution-reads.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
 test('X-22: a page that leaves out 10,000 rows has a cursor, and the next page goes on', async () => {

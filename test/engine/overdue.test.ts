@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
+import { openTestHoldfast } from '../../contract/testing/test-holdfast.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { ManualClock } from '../../src/testing/manual-clock.ts';
-import { openTestHoldfast } from '../../src/testing/test-holdfast.ts';
 import { pause } from './stage.ts';
 
 test('overdue sessions that may not expire yet do not make a worker claim without end', async () => {

@@ -88,7 +88,7 @@ test('X-35, X-85: catching up is bounded, and the newest times win', async () =>
   worker.crash();
 });
 
-/** A worker of this store begins while a hostile project has 1,000 schedules with missed times. */
+/** A worker of this store begins while a hostile project has 200 schedules with missed times. */
 async function withMissedTimes(
   run: (scene: {
     readonly clock: ManualClock;
@@ -117,7 +117,7 @@ async function withMissedTimes(
   };
   const holdfast = new Holdfast({ store, clock: passing, timers: clock.timers });
   const often = { every: 1_000, pipeline: 'tick', overlap: 'allow', catchUp: 'all' } as const;
-  for (let nth = 0; nth < 1_000; nth += 1) {
+  for (let nth = 0; nth < 200; nth += 1) {
     await holdfast.schedules.put({ id: `${nth}`, project: 'hostile', ...often });
   }
   await clock.advance(10);
@@ -128,7 +128,7 @@ async function withMissedTimes(
   await memory.close();
 }
 
-test('X-35, X-96: a project with a thousand overdue schedules does not delay those of another', async () => {
+test('X-35, X-96: a project with two hundred overdue schedules does not delay those of another', async () => {
   await withMissedTimes(async ({ clock, fired, holdfast }) => {
     const worker = await holdfast.worker({
       pipelines: [pipeline({ name: 'idle', run: () => undefined })],

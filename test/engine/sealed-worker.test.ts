@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import type { ExecutionReport } from '../../src/execution/report.ts';
 import { Holdfast, openSession, pipeline } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
 
 test('EX-1: a worker reports at once that its store was sealed, and then every half a minute', async () => {

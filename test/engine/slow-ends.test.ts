@@ -59,3 +59,40 @@ test('a worker claims nothing more while as many ends as it has slots are being 
   await holdfast.close();
   await store.close();
 });
+
+test('an end that is refused after the session of its worker is over is reported', async () => {
+  const memory = openMemoryStore();
+  const { executions, sessions } = memory;
+  const [ending, again, written] = [door(), door(), door()];
+  let ends = 0;
+  const store = {
+    ...memory,
+    executions: {
+      ...executions,
+      finish: async (request: Parameters<typeof executions.finish>[0]) => {
+        ends += 1;
+        (ends === 1 ? ending : again).open();
+        await written.passed;
+        return executions.finish(request);
+      },
+    },
+  };
+  const reports: string[] = [];
+  const holdfast = new Holdfast({ store, observer: { report: ({ kind }) => reports.push(kind) } });
+  const brief = pipeline({ name: 'brief', run: () => 1 });
+  await holdfast.worker({ pipelines: [brief], ttlMs: 1_000, pollMs: 10 });
+  const handle = await holdfast.submit(brief, null);
+  await ending.passed;
+  const by = { kind: 'operator', actor: 'ann', reason: 'frozen' } as const;
+  for (const { session } of await sessions.list({ limit: 10 })) {
+    await sessions.end({ id: session.id, by });
+  }
+  // The worker claims it again in its next session.
+  await again.passed;
+  assert.ok(!reports.includes('lost'), 'whether the first end was written is not known yet');
+  written.open();
+  assert.equal(await handle.result(), 1);
+  await holdfast.close();
+  assert.equal(reports.filter((kind) => kind === 'lost').length, 1);
+  await store.close();
+});

@@ -66,7 +66,8 @@ test('a worker that does not know whether its park happened begins no attempt of
             if (worker === 'first' && attempts.length === 1) throw new Error('not yet');
             await parkedAgain.promise;
           },
-          { retry: { attempts: 3, initialMs: 60 } },
+          // Long beside `parkAfterMs`, so that a busy machine parks before the retry is due.
+          { retry: { attempts: 3, initialMs: 500 } },
         ),
     }) as AnyPipeline;
   const first = new Holdfast({ store, parkAfterMs: 20 });
@@ -84,4 +85,38 @@ test('a worker that does not know whether its park happened begins no attempt of
   await successor.worker({ pipelines: [flakyOf('successor')], pollMs: 10, ttlMs: 3_000 });
   await handle.result({ signal: AbortSignal.timeout(5_000) });
   assert.deepEqual(attempts, ['first', 'successor']);
+});
+
+test('a message that is read while a park is repeated reaches the code, and the park is refused (X-5)', async (t) => {
+  const memory = openMemoryStore();
+  const { executions } = memory;
+  const read = Promise.withResolvers<void>();
+  let parks = 0;
+  const store = {
+    ...memory,
+    executions: {
+      ...executions,
+      inbox: async (query: Parameters<typeof executions.inbox>[0]) => {
+        const page = await executions.inbox(query);
+        if (page.length > 0) read.resolve();
+        return page;
+      },
+      park: async (request: Parameters<typeof executions.park>[0]) => {
+        parks += 1;
+        if (parks > 1) return executions.park(request);
+        await holdfast.signal(request.id, { name: 'letter', value: 'read' });
+        await read.promise;
+        throw new OutcomeUnknown('The request was lost.');
+      },
+    },
+  };
+  const holdfast = new Holdfast({ store, parkAfterMs: 20 });
+  t.after(async () => {
+    await holdfast.close();
+    await memory.close();
+  });
+  const reading = pipeline({ name: 'reading', run: (ctx) => ctx.receive<string>('letter') });
+  await holdfast.worker({ pipelines: [reading], ttlMs: 1_000 });
+  const handle = await holdfast.submit(reading, undefined);
+  assert.equal(await handle.result({ signal: AbortSignal.timeout(5_000) }), 'read');
 });

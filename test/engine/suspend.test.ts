@@ -1,7 +1,7 @@
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { parseExecutionId } from '../../src/execution/names.ts';
 import { seededRandom } from '../../src/support/random.ts';
-import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { freshMemoryStore } from '../services/memory-store.ts';
 import { sample } from '../services/tier.ts';
 import { play, SCENARIOS, type Scenario } from './suspend/scenarios.ts';

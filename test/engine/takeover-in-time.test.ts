@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import type { Worker, WorkerOptions } from '../../src/engine/worker/worker-options.ts';
@@ -10,7 +11,6 @@ import { LANES, type Lane } from '../../src/execution/execution.ts';
 import type { ExecutionId } from '../../src/execution/names.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { ManualClock } from '../../src/testing/manual-clock.ts';
 
 const TTL_MS = 4_000;
 const BOUND_MS = TTL_MS + 2_000;

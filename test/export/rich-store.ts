@@ -17,6 +17,7 @@ import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import type { Worker } from '../../src/engine/worker/worker-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { systemRandom } from '../../src/support/random.ts';
 
 /** The bank's answer; a test can change it. */
 export const bank = { isUp: false };
@@ -129,10 +130,29 @@ export async function fill(store: CoordinatorStore): Promise<Rich> {
   await store.access.putProject({ name: 'shop' as never, settings: {} });
   const view = { id: 'late', name: 'Late', page: 'executions', query: 'status=waiting' };
   await store.access.putView({ project: 'shop' as never, ...view, savedBy: 'ann' });
+  const channel = { project: 'shop' as never, id: 'hooks', kind: 'webhook' as const };
+  await store.access.putChannel({
+    ...{ ...channel, uid: systemRandom.uuid(), secret: { key: 'k1', nonce: 'a' }, paused: false },
+    ...{ url: 'https://example.com/', events: ['execution-ended', 'alert-raised'] },
+  });
+  await withAlert(store);
+  await store.access.testChannel({ project: channel.project, id: 'hooks', message: 'test_1' });
   await mustAdd(store, { project: 'shop' as never, roles: ['submit', 'operate'] });
   await mustAdd(store, { expiresInMs: 60_000 });
   await holdfast.close();
   return rich;
+}
+
+/** An alert that is open. */
+async function withAlert({ access }: CoordinatorStore): Promise<void> {
+  const [claimed] = await access.claimAlerts({ limit: 1, leaseMs: 60_000 });
+  if (claimed === undefined) throw new Error('The channel asks for alerts, and none is due.');
+  const incident = systemRandom.uuid();
+  const reading = { rule: 'queue-age', route: 'order', value: 9, threshold: 5 } as const;
+  await access.recordAlerts({
+    ...{ ...claimed, everyMs: 60_000, near: [] },
+    over: [{ ...reading, incident }],
+  });
 }
 
 /** Archived and removed; its row in the index stays. */

@@ -35,7 +35,7 @@ for (const { name, start } of [
     name: `HTTP guard of ${name} with marks in PostgreSQL`,
     open: () => openHttpOver(start),
     lanes: 4,
-    schedules: 60,
+    schedules: 30,
   });
 }
 

@@ -9,7 +9,7 @@ export interface GuardUnderTest {
   readonly name: string;
   /** How many schedules run side by side. Default 1. */
   readonly lanes?: number;
-  /** In `npm test`. Default 240; eighty times as many in full. */
+  /** In `npm test`. Default 120; 160 times as many in full. */
   readonly schedules?: number;
   open(): Promise<OpenResource> | OpenResource;
 }
@@ -19,12 +19,12 @@ export interface OpenResource {
   close(): Promise<void> | void;
 }
 
-const SCHEDULES = 240;
+const SCHEDULES = 120;
 const CONTROLS: readonly Mode[] = ['unguarded', 'read-first'];
 /** The controls only show that the schedules find stale effects, which takes a part of them. */
 const CONTROL_SHARE = 1 / 8;
 const CONTROL_MIN = 50;
-const TIMES_IN_FULL = 80;
+const TIMES_IN_FULL = 160;
 
 export function testGuard(guard: GuardUnderTest): void {
   const { schedules: sampled = SCHEDULES } = guard;

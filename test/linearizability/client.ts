@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { openSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { recordLeaseCalls } from '../../contract/testing/linearizability/index.ts';
 import {
   parseAttemptId,
   parseLeaseKey,
@@ -14,7 +15,6 @@ import type { Acquire, KernelStore, Tenure } from '../../src/lease/port.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../src/support/fault.ts';
 import { type Random, seededRandom } from '../../src/support/random.ts';
-import { recordLeaseCalls } from '../../src/testing/linearizability/index.ts';
 import { emit, serveCalls } from '../processes/children/serve-calls.ts';
 import { openStoreAt, type StoreAddress } from '../processes/stage/store-address.ts';
 import { GRACE_MS, KEYS, POLICY, TTL_MS } from './scene.ts';

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { seededRandom } from '../../src/support/random.ts';
 import {
   checkLinearizability,
   drawViolation,
@@ -15,7 +14,8 @@ import {
   type LeaseModelOptions,
   leaseHistory,
   leaseModel,
-} from '../../src/testing/linearizability/index.ts';
+} from '../../contract/testing/linearizability/index.ts';
+import { seededRandom } from '../../src/support/random.ts';
 import { Child } from '../processes/stage/child.ts';
 import type { StoreAddress } from '../processes/stage/store-address.ts';
 import { isFullRun, noteLeftOut, runSeed } from '../services/tier.ts';

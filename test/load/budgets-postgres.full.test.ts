@@ -6,7 +6,14 @@ import { regressSuite } from '../../bench/regress/suite.ts';
 import type { Plan } from '../../bench/suite.ts';
 
 const PLAN: Plan = {
-  ...{ quick: false, only: '', spikes: undefined, progress: () => undefined },
+  ...{
+    quick: false,
+    only: '',
+    rounds: undefined,
+    sizeMax: Number.POSITIVE_INFINITY,
+    spikes: undefined,
+    progress: () => undefined,
+  },
   stores: ['sqlite', 'postgres'],
   part: { nth: 1, of: 1 },
 };

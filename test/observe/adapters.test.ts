@@ -14,6 +14,8 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { Registry } from 'prom-client';
+import { faultyStore } from '../../contract/testing/faulty-store.ts';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import {
   type LeaseObserver,
   type LeaseReport,
@@ -26,8 +28,6 @@ import { METRICS, type MetricName } from '../../src/observe/metric-names.ts';
 import { instrumentName, openTelemetryObserver } from '../../src/observe/opentelemetry.ts';
 import { prometheusObserver } from '../../src/observe/prometheus.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { faultyStore } from '../../src/testing/faulty-store.ts';
-import { ManualClock } from '../../src/testing/manual-clock.ts';
 
 const NAMES = Object.keys(METRICS) as MetricName[];
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { type LeaseReport, ObserverRelay } from '../../src/lease/observer.ts';
 import { EventLoopLag } from '../../src/support/event-loop-lag.ts';
-import { ManualClock } from '../../src/testing/manual-clock.ts';
 
 /** A loop whose timers fire when the test decides, however late. */
 function slowLoop() {

@@ -3,6 +3,8 @@ import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { faultyStore } from '../../contract/testing/faulty-store.ts';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { type LeaseReport, openSession, StoreUnavailable } from '../../src/index.ts';
 import type { OperationReport } from '../../src/lease/observer.ts';
 import {
@@ -14,8 +16,6 @@ import { readLeaseLog } from '../../src/observe/lease-log/read-log.ts';
 import { recordLeases } from '../../src/observe/lease-log/recorder.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { seededRandom } from '../../src/support/random.ts';
-import { faultyStore } from '../../src/testing/faulty-store.ts';
-import { ManualClock } from '../../src/testing/manual-clock.ts';
 
 let folder = '';
 

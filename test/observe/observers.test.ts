@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { InvalidInput, type LeaseReport, openSession } from '../../src/index.ts';
 import { observers } from '../../src/observe/index.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { ManualClock } from '../../src/testing/manual-clock.ts';
 
 test('O-4: each of several observers gets every report, whatever one of them throws', async () => {
   const clock = new ManualClock();

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { type HeldLease, openSession, type Session } from '../../src/index.ts';
 import type { KernelStore } from '../../src/lease/port.ts';
 import type { LocatedEntry } from '../../src/observe/lease-log/entry.ts';
@@ -12,7 +13,6 @@ import { recordLeases } from '../../src/observe/lease-log/recorder.ts';
 import type { ViolatedRule } from '../../src/observe/verify-log/facts.ts';
 import { verifyEntries, verifyLeaseLogs } from '../../src/observe/verify-log/verify-log.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { ManualClock } from '../../src/testing/manual-clock.ts';
 
 const T = 1e12;
 const LATER = { kind: 'alarm', alarm: 'mass-expiry', cause: 'the log goes on' };

@@ -3,7 +3,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import { nextId, PROJECT, running, worker } from '../../contract/execution/worker.ts';
+import {
+  childOf,
+  nextId,
+  PROJECT,
+  payload,
+  running,
+  worker,
+  writing,
+} from '../../contract/execution/worker.ts';
 import { REFUSED_WRITES_MAX, type RefusedWrites } from '../../src/features/audit/model.ts';
 import { toFence } from '../../src/lease/fence.ts';
 import { openSession } from '../../src/lease/live-session.ts';
@@ -63,13 +71,14 @@ test('J-12: a process deletes old counts without waiting for one that another pr
   const refused: RefusedWrites = {
     ...{ execution: nextId(), fence: toFence(2 ** 40 + 7), verb: 'record', project: PROJECT },
     ...{ why: 'superseded', count: 1, firstAgoMs: 0, lastAgoMs: 0 },
-    ...{ session: 'a session' as SessionId, owner: 'worker-1' as Owner },
+    ...{ session: nextId() as string as SessionId, owner: 'worker-1' as Owner },
+    transport: 'http',
   };
   await store.executions.noteRefusals([refused]);
   await other.query(
     `insert into locks.refused_write
      select execution_id, fence + nth, newest, first_at - nth, last_at - nth, count, verb, project, why,
-            session_id, owner
+            session_id, owner, lost_at, transport
        from locks.refused_write, generate_series(1, $1) as nth`,
     [REFUSED_WRITES_MAX],
   );
@@ -103,4 +112,24 @@ test('Z-14: slots are counted after a transaction that gives one back, not besid
   await repaired;
   const { rows } = await other.query("select taken from locks.place where key = 'bank'");
   assert.deepEqual(rows, [{ taken: 1 }]);
+});
+
+test('X-125: an owner that is being replaced waits, and sends its child nothing', async () => {
+  const ann = await worker(store);
+  const parent = await running(store, ann);
+  const child = childOf(parent.id, 'child:pack#1');
+  const spawned = { ...writing(parent, { kind: 'child-spawned' }), children: [child] };
+  await store.executions.record(spawned);
+  const { id, fence, session } = parent;
+  const message = { kind: 'signal', name: 'paid', key: 'a', out: payload({ v: 1 }) } as const;
+  await other.query('begin');
+  await other.query('update locks.execution set fence = fence + 1 where id = $1', [id]);
+  const sent = store.executions.messageChild({
+    ...{ id, fence, session, project: PROJECT, child: child.id, message },
+  });
+  await until('the store waits for the takeover', isWaiting);
+  await other.query('commit');
+  const result = await sent;
+  assert.equal(result.kind === 'refused' && result.why, 'claim-ended');
+  assert.deepEqual(await store.executions.inbox({ id: child.id, after: 0, limit: 1 }), []);
 });

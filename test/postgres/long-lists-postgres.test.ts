@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { PROJECT } from '../../contract/execution/worker.ts';
-import { LIST_ROWS_MAX } from '../../src/store/contract/execution-store.ts';
+import { LIST_ROWS_MAX } from '../../src/store/contract/execution-reads.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import type { PostgresStoreOptions } from '../../src/store/postgres/store-options.ts';
 import { MANY_ERRANDS, showErrandPages } from '../server/many-errands.ts';

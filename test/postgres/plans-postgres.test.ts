@@ -22,6 +22,7 @@ const NOT_HOT: readonly string[] = [
   ...['../sql/reconcile.ts', '../sql/remove.ts'],
   ...['sweep.ts', '../sql/leases/sweep.ts', 'oldest-snapshot.ts', 'recover.ts'],
   ...['../sql/workers.ts', '../sql/refusals.ts', '../sql/access/keys.ts'],
+  ...['../sql/access/channels.ts', '../sql/access/alerts.ts'],
   ...['export/rows.ts', 'export/seal.ts', '../sql/seal.ts'],
 ];
 

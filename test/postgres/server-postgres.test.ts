@@ -12,11 +12,16 @@ import {
   type KernelStore,
   openSession,
   parseLeaseKey,
+  parseOwner,
+  parseSessionId,
+  type SessionId,
   watchLeases,
 } from '../../src/index.ts';
+import { epochOf } from '../../src/lease/fence.ts';
 import { inspectPostgresStore } from '../../src/store/postgres/inspect-store.ts';
 import { snapshotProblem } from '../../src/store/postgres/oldest-snapshot.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { systemRandom } from '../../src/support/random.ts';
 import { until } from '../processes/stage/until.ts';
 import { startPostgres } from '../services/postgres.ts';
 
@@ -72,6 +77,48 @@ test('T-4: another timeline or system raises the epoch before the next grant', a
     if (event.kind === 'epoch-raised') stop.abort();
   }
   assert.ok(kinds.includes('epoch-raised'));
+  await store.close();
+});
+
+test('P-18, S-1: heartbeats of one moment are one transaction, and a locked session delays no other', async (t) => {
+  const store = await openPostgresStore({ url: server.url, schema: 'beats' });
+  t.after(() => store.close());
+  const client = new pg.Client(server.url);
+  await client.connect();
+  t.after(() => client.end());
+  const owner = parseOwner('ann');
+  const ids = Array.from({ length: 8 }, () => parseSessionId(systemRandom.uuid()));
+  for (const id of ids) {
+    await store.sessions.open({ id, owner, ttlMs: 60_000, graceMs: 0, metadata: {} });
+  }
+  const beat = async (id: SessionId) => (await store.sessions.heartbeat({ id, owner })).kind;
+  const alive = ids.map(() => 'alive');
+  const strange = { id: parseSessionId(systemRandom.uuid()), owner: 'a\0' as typeof owner };
+  const [refused, ...kinds] = await Promise.all([
+    store.sessions.heartbeat(strange),
+    ...ids.map(beat),
+  ]);
+  assert.equal(refused.kind, 'refused');
+  assert.deepEqual(kinds, alive);
+  const { rows } = await client.query('select distinct xmin::text from beats.session');
+  assert.equal(rows.length, 1);
+  const [locked, ...free] = ids;
+  assert.ok(locked !== undefined);
+  await client.query(`begin; select from beats.session where id = '${locked}' for update`);
+  let isLocked = true;
+  const waiting = beat(locked).then((kind) => ({ kind, isLocked }));
+  assert.deepEqual(await Promise.all(free.map(beat)), alive.slice(1));
+  isLocked = false;
+  await client.query('rollback');
+  assert.deepEqual(await waiting, { kind: 'alive', isLocked: false });
+});
+
+test('T-3: two failovers, of which the standby missed the first, raise the epoch by two', async () => {
+  const store = await openPostgresStore({ url: server.url, schema: 'missed' });
+  const before = await fenceOf(store);
+  await asRoot("update missed.meta set timeline = timeline - 2, started_at = 'epoch'");
+  const after = await fenceOf(store);
+  assert.equal(epochOf(after) - epochOf(before), 2);
   await store.close();
 });
 

@@ -1,4 +1,8 @@
+import { sample } from '../services/tier.ts';
 import { registerFreeze } from './freeze.ts';
 import { coordinatorBackend, sqliteBackend } from './stage/backend.ts';
+import { WAYS } from './stage/store-address.ts';
 
-registerFreeze(coordinatorBackend(sqliteBackend(), true));
+for (const way of sample('freeze behind a coordinator', WAYS, 1)) {
+  registerFreeze(coordinatorBackend(sqliteBackend(), way));
+}

@@ -2,5 +2,5 @@ import { postgresForTests } from '../services/postgres.ts';
 import { registerRecovery } from './recovery.ts';
 import { coordinatorBackend, postgresBackend, sqliteBackend } from './stage/backend.ts';
 
-registerRecovery(coordinatorBackend(sqliteBackend(), false));
-registerRecovery(coordinatorBackend(postgresBackend(postgresForTests), true));
+registerRecovery(coordinatorBackend(sqliteBackend(), 'rest'));
+registerRecovery(coordinatorBackend(postgresBackend(postgresForTests), 'stream'));

@@ -16,8 +16,8 @@ const SAVES = 20;
 const backend = sqliteBackend();
 after(() => backend.end());
 
-for (const stream of [true, false]) {
-  test(`P3, T-3: a coordinator that is killed under load loses no lease, fence or checkpoint of clients that know another, ${stream ? 'over streams' : 'over REST'}`, async () => {
+for (const way of ['stream', 'rest'] as const) {
+  test(`P3, T-3: a coordinator that is killed under load loses no lease, fence or checkpoint of clients that know another, over ${way}`, async () => {
     const store = await backend.fresh();
     const coordinators = [0, 1].map(() => new Child<CoordinatorApi>('children/coordinator.ts'));
     const [first, second] = coordinators;
@@ -27,7 +27,7 @@ for (const stream of [true, false]) {
         await first.call('serve', { store, port: 0 }),
         await second.call('serve', { store, port: 0 }),
       ];
-      await using stage = await Stage.at({ kind: 'coordinator', url, stream });
+      await using stage = await Stage.at({ kind: 'coordinator', url, way });
       const holders = await Promise.all(KEYS.map((key) => hold(stage, key, TTL_MS)));
       await allSaved(holders, SAVES);
       const newestBefore = newestGrant(holders);

@@ -118,7 +118,11 @@ for (const route of sample('routes, nested too deep', withBody, 20)) {
 
 test('every worker message with deep nesting is refused in an envelope, over any transport', async () => {
   const { coordinator } = await coordinatorOf({ store });
-  const dispatch = dispatchOf({ coordinator, onFault: (_, error) => faults.push(error) });
+  const dispatch = dispatchOf({
+    coordinator,
+    transport: 'in-process',
+    onFault: (_, error) => faults.push(error),
+  });
   const caller = { name: 'w', project: DEFAULT_PROJECT, isOfAll: false, roles: new Set(ROLES) };
   const { signal } = new AbortController();
   for (const kind of WORK_KINDS) {

@@ -11,7 +11,15 @@ import { callDoor as call, guarded, registerForeignDoors } from './foreign-doors
 import { look, plantVictim } from './victim.ts';
 
 const PUBLIC: readonly string[] = [
-  ...['readLink', 'answerByLink', 'checkHealth', 'checkReadiness', 'describeApi', 'signOut'],
+  ...[
+    'readLink',
+    'answerByLink',
+    'answerByChannel',
+    'checkHealth',
+    'checkReadiness',
+    'describeApi',
+    'signOut',
+  ],
 ];
 
 test('only these routes are public', () => {

@@ -20,7 +20,7 @@ import { RawWorker } from './raw-worker.ts';
 
 const SHARE = 8;
 const SENT = 20;
-/** The time that a count takes. */
+/** The time that a slow read takes. */
 const COUNT_MS = 10;
 
 /** A coordinator with two projects, whose next turn of shares comes when the test allows it. */
@@ -80,15 +80,17 @@ class Stand {
   }
 
   #counting(store: CoordinatorStore): CoordinatorStore {
-    const { sessions, executions } = store;
+    const { sessions, executions, leases } = store;
     const history: typeof executions.history = (query) => {
       this.reads += 1;
       return executions.history(query);
     };
-    const count: typeof executions.count = (query) => {
-      this.#nowMs += COUNT_MS;
-      return executions.count(query);
-    };
+    const slow =
+      <Query, Found>(read: (query: Query) => Promise<Found>) =>
+      (query: Query): Promise<Found> => {
+        this.#nowMs += COUNT_MS;
+        return read(query);
+      };
     const claim: typeof executions.claim = (request) => {
       this.claims += 1;
       return executions.claim(request);
@@ -99,8 +101,9 @@ class Stand {
     };
     return {
       ...store,
-      sessions: { ...sessions, heartbeat },
-      executions: { ...executions, history, claim, count },
+      sessions: { ...sessions, heartbeat, list: slow(sessions.list) },
+      leases: { ...leases, list: slow(leases.list), events: slow(leases.events) },
+      executions: { ...executions, history, claim, count: slow(executions.count) },
     };
   }
 }
@@ -338,27 +341,37 @@ for (const { name, path, weight } of [
   });
 }
 
-test('P-18: a search also counts by the time that it took', async () => {
-  const stand = new Stand();
-  await using coordinator = await stand.open();
-  const hostile = await RawWorker.open(coordinator, 'hostile');
-  const healthy = await RawWorker.open(coordinator, 'healthy');
-  await stand.holdUnused(healthy);
-  const counted = await hostile.call('GET', '/v1/executions/count');
-  assert.equal(counted.status, 200);
-  let isDone = false;
-  const next = hostile.call('GET', '/v1/work').finally(() => {
-    isDone = true;
+for (const path of [
+  '/v1/executions/count',
+  '/v1/workers',
+  '/v1/sessions',
+  '/v1/work/sessions',
+  '/v1/work/leases',
+  '/v1/work/leases/events?after=0',
+]) {
+  test(`P-18: ${path} also counts by the time that it took`, async () => {
+    const stand = new Stand();
+    await using coordinator = await stand.open();
+    const hostile = await RawWorker.open(coordinator, 'hostile');
+    const healthy = await RawWorker.open(coordinator, 'healthy');
+    const key = await coordinator.key(['lease', 'operate'], 'hostile');
+    const reader = new RawWorker(coordinator.url, key, 'hostile');
+    await stand.holdUnused(healthy);
+    assert.equal((await reader.call('GET', path)).status, 200);
+    let isDone = false;
+    const next = hostile.call('GET', '/v1/work').finally(() => {
+      isDone = true;
+    });
+    let turns = 0;
+    for (; !isDone; turns += 1) {
+      for (let nth = 0; nth < 2; nth += 1) assert.equal((await beat(healthy)).status, 200);
+      if (!isDone) stand.nextTurn();
+    }
+    assert.ok(turns > COUNT_MS, `${turns} turns`);
+    stand.release();
+    assert.equal((await next).status, 200);
   });
-  let turns = 0;
-  for (; !isDone; turns += 1) {
-    for (let nth = 0; nth < 2; nth += 1) assert.equal((await beat(healthy)).status, 200);
-    if (!isDone) stand.nextTurn();
-  }
-  assert.ok(turns > COUNT_MS, `${turns} turns`);
-  stand.release();
-  assert.equal((await next).status, 200);
-});
+}
 
 const TEN_RANGES = Array.from({ length: 10 }, (_, nth) => `where=a${nth}%3E%3D0`).join('&');
 const COUNT_PATH = `/v1/executions/count?tag=t&${TEN_RANGES}`;

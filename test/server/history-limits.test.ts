@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
+import { interactionId } from '../../src/index.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { type Raw, type RawOwner, RawWorker } from './raw-worker.ts';
@@ -12,7 +13,7 @@ import { type Raw, type RawOwner, RawWorker } from './raw-worker.ts';
 const MIB = 1024 * 1024;
 const limits = { historyEventsMax: 100, historyBytesMax: MIB };
 
-function steps(count: number, chars: number = 0): object {
+function steps(count: number, chars: number = 0): { readonly events: readonly object[] } {
   const body = JSON.stringify({ key: 'step:s#1', out: { v: 'y'.repeat(chars) } });
   return {
     events: Array.from({ length: count }, () => ({ kind: 'step-completed', name: 's', body })),
@@ -81,4 +82,81 @@ test('a pipeline that records without end fails with that reason', async () => {
   const { status, failure } = await executions.result(id);
   assert.equal(status, 'failed');
   assert.match(failure?.message ?? '', /exceed 100 events/);
+});
+
+/** More than a page has room for; 64 small rows come first. */
+const LARGE = { rows: 24, chars: 200_000, small: 64 };
+const PAGE_BYTES = 4 * MIB;
+
+test('P-18: no request reads more of a long history or inbox at once than a page has room for', async () => {
+  const plain = openMemoryStore();
+  const { executions } = plain;
+  let most = 0;
+  const watched =
+    <Query, Row extends { readonly body?: string }>(
+      read: (query: Query) => Promise<readonly Row[]>,
+    ) =>
+    async (query: Query): Promise<readonly Row[]> => {
+      const rows = await read(query);
+      most = Math.max(
+        most,
+        rows.reduce((sum, { body = '' }) => sum + body.length, 0),
+      );
+      return rows;
+    };
+  const counted = {
+    ...executions,
+    history: watched(executions.history),
+    inbox: watched(executions.inbox),
+  };
+  await using coordinator = await TestCoordinator.open({
+    store: { ...plain, executions: counted },
+    maintenance: false,
+  });
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  let { seq } = own;
+  const write = async (what: { readonly events: readonly object[] }): Promise<Raw> => {
+    const written = await worker.write({ ...own, seq }, what);
+    seq += what.events.length;
+    return written;
+  };
+  for (let nth = 0; nth < LARGE.small; nth += 1) {
+    const body = { name: 'm', value: 1 };
+    await worker.call('POST', `/v1/executions/${own.id}/signals`, body);
+  }
+  await write(steps(LARGE.small));
+  for (let nth = 0; nth < LARGE.rows; nth += 1) {
+    await write(steps(1, LARGE.chars));
+    const value = 'y'.repeat(LARGE.chars / 2);
+    for (const name of ['m', 'm']) {
+      await worker.call('POST', `/v1/executions/${own.id}/signals`, { name, value });
+    }
+  }
+  const id = interactionId({ execution: own.id, name: 'a' });
+  const asking = { call: 'await:a#1', name: 'a', needed: 1, reminders: [], items: [{ id }] };
+  const opened = JSON.stringify({ key: asking.call, answerSchema: { type: 'string' } });
+  const asked = await write({
+    events: [{ kind: 'await-opened', name: 'a', body: opened }],
+    ...{ awaits: [{ ...asking, signed: false, checked: true }] },
+  });
+  assert.deepEqual(answerOf(asked), ['recorded']);
+  const unknown = `{"out":{"ref":"${'a'.repeat(64)}","size":1}}`;
+  const at = `/v1/executions/${own.id}`;
+  const requests: Readonly<Record<string, () => Promise<Raw>>> = {
+    history: () => worker.call('GET', `${at}/history?limit=1000`),
+    'stored history': () => worker.call('GET', `/v1/work/executions/${own.id}/history`),
+    inbox: () => worker.call('GET', `/v1/work/executions/${own.id}/inbox?limit=10000`),
+    explain: () => worker.call('GET', `${at}/explain`),
+    'saved history': () => worker.call('GET', `${at}/saved-history`),
+    await: () => worker.call('GET', `/v1/awaits/${id}`),
+    'unknown reference': () => write({ events: [{ kind: 'progressed', body: unknown }] }),
+  };
+  for (const [name, request] of Object.entries(requests)) {
+    most = 0;
+    const { status, json } = await request();
+    assert.equal(status, 200, `${name}: ${JSON.stringify(json).slice(0, 200)}`);
+    assert.ok(most <= PAGE_BYTES, `${name} read ${most} characters at once`);
+    if (name === 'await') assert.deepEqual(json.answerSchema, { type: 'string' });
+  }
 });

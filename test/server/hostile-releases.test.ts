@@ -71,6 +71,9 @@ test('the stored differences of two contracts are cut to a readable size', async
   const { status, json } = await admin.call('POST', `${RELEASES}/v2/preflight`, { waitMs: 1_000 });
   assert.deepEqual([status, json.breaking, json.changes.length], [200, true, 1_000]);
   assert.ok(JSON.stringify(json).length < 4_000_000, `${JSON.stringify(json).length} characters`);
+  const compared = await admin.call('GET', `${RELEASES}/v2/changes`);
+  assert.deepEqual([compared.json.breaking, compared.json.changes.length], [true, 1_000]);
+  assert.ok(JSON.stringify(compared.json).length < 4_000_000, 'nor is a comparison longer');
   const next = { action: 'activate', name: 'v2' };
   const refused = await admin.call('POST', '/v1/pipelines/order/rollout', next);
   assert.equal(refused.status, 409);

@@ -3,9 +3,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { parseProject } from '../../src/execution/names.ts';
+import { interactionIdOf } from '../../src/engine/ids.ts';
+import { type CallKey, type ExecutionId, parseProject } from '../../src/execution/names.ts';
 import { interactionId, openHoldfast } from '../../src/index.ts';
-import type { ExecutionStore, Finish } from '../../src/store/contract/execution-store.ts';
+import type {
+  CoordinatorStore,
+  ExecutionStore,
+  Finish,
+} from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { type RawOwner, RawWorker } from './raw-worker.ts';
@@ -281,3 +286,61 @@ test('M-17: a write is refused by its number of rows and the length of its value
   const { json } = await worker.write(own, { events: STEP_EVENTS, children });
   assert.equal(json.results[0].kind, 'recorded');
 });
+
+test('CH-12: channels do not turn one write into more rows than a write may have, nor a commit', async () => {
+  const { store, commits } = countingRows(openMemoryStore());
+  const signing = { keys: { k1: 'channel secret '.repeat(3) }, current: 'k1' };
+  await using coordinator = await TestCoordinator.open({ store, channels: { signing } });
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const asked = async (awaits: number): Promise<unknown> => {
+    const own = await worker.running('x');
+    const unit = (nth: number): object => {
+      const call = `await:q#${nth}` as CallKey;
+      const items = Array.from({ length: 100 }, (_, item) => ({
+        id: interactionIdOf({ execution: own.id as ExecutionId, call, item }),
+      }));
+      const about = { needed: 100, signed: false, checked: false, reminders: [] };
+      return { call, name: 'q', items, ...about };
+    };
+    const { json } = await worker.write(own, {
+      events: [{ kind: 'await-opened', name: 'q', body: '{"key":"await:q#0"}' }],
+      awaits: Array.from({ length: awaits }, (_, nth) => unit(nth)),
+    });
+    return json.results[0].code ?? json.results[0].kind;
+  };
+  assert.equal(await asked(10), 'recorded');
+  for (let nth = 0; nth < 20; nth += 1) {
+    const channel = { kind: 'webhook', url: 'https://example.com/', paused: true };
+    const events = ['question-opened', 'execution-ended'];
+    const { status } = await worker.call('PUT', `/v1/channels/c${nth}`, { ...channel, events });
+    assert.equal(status, 200);
+  }
+  assert.equal(await asked(9), 'recorded');
+  assert.equal(await asked(10), 'payload-too-large');
+  const owners: RawOwner[] = [];
+  for (let nth = 0; nth < 300; nth += 1) owners.push(await worker.running('x'));
+  const events = [{ kind: 'completed', body: '{"out":{"v":7}}' }];
+  const writes = owners.map((owner) => ({ ...ENDS, ...owner, events }));
+  commits.length = 0;
+  const { json } = await worker.call('POST', '/v1/work/writes', { writes });
+  assert.ok(json.results.every(({ kind }: { kind: string }) => kind === 'finished'));
+  assert.ok(Math.max(...commits) <= 125, `${commits.join()} ends began together`);
+});
+
+/** Counts the ends that begin before the first of them is over. */
+function countingRows(store: CoordinatorStore): {
+  readonly store: CoordinatorStore;
+  readonly commits: number[];
+} {
+  const commits: number[] = [];
+  let underWay = 0;
+  const finish: ExecutionStore['finish'] = async (request) => {
+    if (underWay === 0) commits.push(0);
+    underWay += 1;
+    commits[commits.length - 1] = Math.max(commits.at(-1) ?? 0, underWay);
+    return store.executions.finish(request).finally(() => {
+      underWay -= 1;
+    });
+  };
+  return { commits, store: { ...store, executions: { ...store.executions, finish } } };
+}

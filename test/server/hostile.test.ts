@@ -14,7 +14,7 @@ import { digestOf } from '../../src/support/digest.ts';
 import { TestCoordinator, until } from './coordinator.ts';
 
 /** Short limits, so that slow clients reach them soon. */
-const LIMITS = { requestMs: 200 } as const;
+const LIMITS = { requestMs: 1_000 } as const;
 
 async function connected(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import { LEASE_MESSAGES, type LeaseKind } from '../../src/features/leases/messages.ts';
 import {
   drainLease,
@@ -14,10 +15,13 @@ import {
   watchLeases,
 } from '../../src/index.ts';
 import type { KernelStore } from '../../src/lease/port.ts';
+import type { Transport } from '../../src/protocol/messages/envelope.ts';
 import { workMessage } from '../../src/protocol/messages/work-messages.ts';
 import { elect, pool, registry, revokePrefix, withLease } from '../../src/recipes/index.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { systemRandom } from '../../src/support/random.ts';
+import { transportTo } from '../../src/worker/connection.ts';
 import { openCoordinator } from '../../src/worker/open-coordinator.ts';
 import { refusedWith, TestCoordinator, until } from './coordinator.ts';
 import { type Raw, RawWorker } from './raw-worker.ts';
@@ -32,6 +36,102 @@ async function leasesOf(
   const store = await openCoordinator({ url: coordinator.url, key });
   return { ...store, [Symbol.asyncDispose]: () => store.close() };
 }
+
+test("P-18: a session's texts are bounded together, and so are those of a page", async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  const key = await coordinator.key(ROLE);
+  const worker = new RawWorker(coordinator.url, key, 'default');
+  const open = (entries: number): Promise<Raw> => {
+    const names = Array.from({ length: entries }, (_, nth) => [`n${nth}`, 'x'.repeat(2_000)]);
+    const metadata = Object.fromEntries(names);
+    const session = { id: systemRandom.uuid(), owner: 'o', ttlMs: 60_000, graceMs: 0, metadata };
+    return worker.call('POST', '/v1/work/sessions', session);
+  };
+  const refused = await open(33);
+  assert.deepEqual([refused.status, refused.json.code], [400, 'invalid-input']);
+  assert.match(refused.json.detail, /65536 characters together\. Nothing was written\./);
+  for (let nth = 0; nth < 80; nth += 1) assert.equal((await open(32)).status, 200);
+  const pages: number[] = [];
+  for (let next: string | undefined = ''; next !== undefined; ) {
+    const after = next === '' ? '' : `?after=${next}`;
+    const { json } = await worker.call('GET', `/v1/work/sessions${after}`);
+    pages.push(json.items.length);
+    next = json.next;
+  }
+  assert.deepEqual(pages, [66, 14], 'a page ends when it has 4 MiB of metadata');
+});
+
+test('a holder of more leases than one reply has keeps all of them', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  await using leases = await leasesOf(coordinator);
+  const session = await openSession({ store: leases, owner: 'holder' });
+  const keys = Array.from({ length: 1_001 }, (_, nth) => `k${String(nth).padStart(4, '0')}`);
+  await Promise.all(keys.map((key) => session.acquire(key)));
+  const carried = await leases.sessions.leases(session.id);
+  assert.deepEqual(
+    carried.map(({ key }) => String(key)),
+    keys,
+  );
+  await session.close();
+});
+
+test('P-18: a page of events looks up each session once, two at a time', async () => {
+  const plain = openMemoryStore();
+  let underWay = 0;
+  let most = 0;
+  const asked: string[] = [];
+  const inspect: typeof plain.sessions.inspect = async (id) => {
+    asked.push(id);
+    underWay += 1;
+    most = Math.max(most, underWay);
+    const found = await plain.sessions.inspect(id);
+    underWay -= 1;
+    return found;
+  };
+  const sessions = { ...plain.sessions, inspect };
+  await using coordinator = await TestCoordinator.open({ store: { ...plain, sessions } });
+  // Sessions outside of projects, whose owners did not use the coordinator.
+  for (let nth = 0; nth < 20; nth += 1) {
+    await (await openSession({ store: plain, owner: `embedded-${nth}` })).close();
+  }
+  await using leases = await leasesOf(coordinator);
+  const before = asked.length;
+  const page = await leases.leases.events({ after: 0, limit: 1_000 });
+  assert.equal(page.kind, 'events');
+  const looked = asked.slice(before);
+  assert.ok(looked.length >= 20, `${looked.length} lookups`);
+  assert.equal(new Set(looked).size, looked.length);
+  assert.equal(most, 2);
+});
+
+test('P-18: a project has four calls of leases in the store at once, and those of another one do not wait', async () => {
+  const plain = openMemoryStore();
+  const began: string[] = [];
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const acquire: typeof plain.leases.acquire = async (request) => {
+    began.push(request.key);
+    await released;
+    return plain.leases.acquire(request);
+  };
+  const leases = { ...plain.leases, acquire };
+  await using coordinator = await TestCoordinator.open({ store: { ...plain, leases } });
+  await using hostile = await leasesOf(coordinator, 'default');
+  await using healthy = await leasesOf(coordinator, 'other');
+  const own = await openSession({ store: hostile, owner: 'hostile' });
+  const other = await openSession({ store: healthy, owner: 'healthy' });
+  const acquired = Array.from({ length: 8 }, (_, nth) => own.acquire(`k${nth}`));
+  await until(async () => (began.length === 4 ? true : undefined));
+  acquired.push(other.acquire('k'));
+  await until(async () => (began.length === 5 ? true : undefined));
+  release();
+  await Promise.all(acquired);
+  assert.equal(began.length, 9);
+  await own.close();
+  await other.close();
+});
 
 test('every message of the lease protocol has the reply of its schema', async () => {
   await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
@@ -243,6 +343,63 @@ test('M-41: a waiting acquire gets its key from a hint, long before its next pol
   assert.ok(got.kind === 'acquired' && got.lease.predecessor.exit === 'yielded');
   await ann.close();
   await bob.close();
+});
+
+test('M-41: between their polls, fifty waiters of a process cost one open request and no call of the store', async () => {
+  const plain = openMemoryStore();
+  let calls = 0;
+  const acquire: typeof plain.leases.acquire = (request) => {
+    calls += 1;
+    return plain.leases.acquire(request);
+  };
+  await using coordinator = await TestCoordinator.open({
+    store: { ...plain, leases: { ...plain.leases, acquire } },
+    maintenance: false,
+  });
+  await using holding = await leasesOf(coordinator, 'ours');
+  const inner = transportTo({ url: coordinator.url, key: await coordinator.key(ROLE, 'ours') });
+  const sent: string[] = [];
+  const request: Transport['request'] = (message) => {
+    if (message.kind !== 'heartbeat') sent.push(message.kind);
+    return inner.request(message);
+  };
+  const store = await openCoordinator({
+    transport: { ...inner, request, close: () => inner.close() },
+  });
+  const clock = new ManualClock();
+  const ann = await openSession({ store: holding, owner: 'ann' });
+  const bob = await openSession({
+    store,
+    owner: 'bob',
+    ttlMs: 60_000,
+    clock,
+    timers: clock.timers,
+  });
+  const held = await ann.acquire('k');
+  assert.ok(held.kind === 'acquired');
+  sent.length = 0;
+  calls = 0;
+  const waits = Array.from({ length: 50 }, () => bob.acquire('k', { wait: true }));
+  await until(async () =>
+    (await holding.leases.inspect(held.lease.key)).waiting === 50 ? true : undefined,
+  );
+  assert.equal(calls, 50);
+  assert.equal(sent.filter((kind) => kind === 'waitForLeaseHint').length, 1);
+  // A poll follows after 5 s, give or take a quarter.
+  await clock.advance(3_700);
+  assert.equal((await holding.leases.inspect(held.lease.key)).waiting, 50);
+  assert.deepEqual([calls, sent.length], [50, 51]);
+  await clock.advance(2_600);
+  await until(async () => (calls >= 100 ? true : undefined));
+  assert.deepEqual(
+    [calls, sent.length],
+    [100, 101],
+    'one poll of each, under the same open request',
+  );
+  await bob.close();
+  for (const wait of waits) assert.notEqual((await wait).kind, 'acquired');
+  await ann.close();
+  await store.close();
 });
 
 test('M-41: hints between two waits are not lost, and those of other projects never come', async () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { mustSubmit, PIPELINE, PROJECT, worker } from '../../contract/execution/worker.ts';
-import { LIST_CHECKS } from '../../src/store/sql/list.ts';
+import { LIST_CHECKS } from '../../src/store/sql/list-leads.ts';
 import { dialects } from '../../src/store/sql/script.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';

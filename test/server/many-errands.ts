@@ -11,7 +11,8 @@ import {
   worker,
   writing,
 } from '../../contract/execution/worker.ts';
-import { type CoordinatorStore, LIST_ROWS_MAX } from '../../src/store/contract/execution-store.ts';
+import { LIST_ROWS_MAX } from '../../src/store/contract/execution-reads.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 
 /** The ended parents that the store has before, with an errand each and earlier ids than all others. */
 export const MANY_ERRANDS: number = LIST_ROWS_MAX + 1_000;

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HoldfastClient } from '../../src/client/client.ts';
+import { parseProject } from '../../src/execution/names.ts';
 import { ROLES } from '../../src/features/access/model.ts';
 import { openSession, pipeline } from '../../src/index.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
@@ -20,6 +21,8 @@ const asksSigned = pipeline({
 const ELSEWHERE: Readonly<Record<string, string>> = {
   submitExecution: 'history: submittedBy',
   signalExecution: 'history: by',
+  updateExecution: 'history: by',
+  queryExecution: 'changes nothing',
   registerRelease: 'the release: createdBy',
   changeRollout: 'activations: actor',
   preflightRelease: 'changes nothing',
@@ -70,6 +73,10 @@ class Stage {
 type Operation = (stage: Stage) => Promise<unknown>;
 
 const KEY = { name: 'x', roles: ['submit' as const], project: 'default' };
+const lastHours = (hours: number) => ({
+  from: new Date(Date.now() - hours * 3_600_000).toISOString(),
+  to: new Date(Date.now() - 1_000).toISOString(),
+});
 const NONE = { filter: { pipeline: 'none' } };
 
 /** In this order, each with its route and the expected record. */
@@ -94,6 +101,15 @@ const OPERATIONS: readonly (readonly [route: string, operation: string, run: Ope
       await s.client.executions.redrive(id);
     },
   ],
+  [
+    'eraseExecution',
+    'erase',
+    async (s) => {
+      const id = await s.queued();
+      await s.client.executions.cancel(id);
+      await s.client.executions.erase(id, 'asked for');
+    },
+  ],
   ['noteExecution', 'note', async (s) => s.client.records.note(await s.queued(), 'x')],
   ['answerAwait', 'answer', async (s) => s.client.awaits.answer(await s.asked(), 1)],
   [
@@ -113,6 +129,8 @@ const OPERATIONS: readonly (readonly [route: string, operation: string, run: Ope
     'put-schedule',
     (s) => s.client.schedules.put('s', { pipeline: 'p', every: 3_600_000 }),
   ],
+  ['triggerSchedule', 'trigger-schedule', (s) => s.client.schedules.trigger('s')],
+  ['backfillSchedule', 'backfill-schedule', (s) => s.client.schedules.backfill('s', lastHours(2))],
   ['pauseSchedule', 'pause-schedule', (s) => s.client.schedules.pause('s')],
   ['resumeSchedule', 'resume-schedule', (s) => s.client.schedules.resume('s')],
   ['removeSchedule', 'remove-schedule', (s) => s.client.schedules.remove('s')],
@@ -122,6 +140,19 @@ const OPERATIONS: readonly (readonly [route: string, operation: string, run: Ope
     (s) => s.client.views.put('v', { name: 'V', page: 'executions', query: '' }),
   ],
   ['removeView', 'remove-view', (s) => s.client.views.remove('v')],
+  [
+    'putChannel',
+    'put-channel',
+    (s) =>
+      s.client.channels.put('c', {
+        ...{ kind: 'webhook', url: 'https://receiver.invalid/', events: ['lease-lost'] },
+        paused: true,
+      }),
+  ],
+  ['rotateChannelSecret', 'rotate-channel', (s) => s.client.channels.rotate('c')],
+  ['testChannel', 'test-channel', (s) => s.client.channels.test('c')],
+  ['replayDeliveries', 'replay-channel', replayed],
+  ['removeChannel', 'remove-channel', (s) => s.client.channels.remove('c')],
   ['putTemplate', 'put-template', (s) => s.client.templates.put('t', 1, { pipeline: 'p' })],
   ['cancelMany', 'bulk-cancel', (s) => s.client.jobs.cancel(NONE)],
   ['redriveMany', 'bulk-redrive', (s) => s.client.jobs.redrive(NONE)],
@@ -154,6 +185,20 @@ const OPERATIONS: readonly (readonly [route: string, operation: string, run: Ope
   ['revokeLease', 'revoke-lease', (s) => held(s, (term) => s.client.leases.revoke('k', term))],
 ];
 
+/** A message that is over can be replayed. */
+async function replayed({ coordinator, client }: Stage): Promise<void> {
+  const { access } = coordinator.store;
+  const project = parseProject('default');
+  const channel = await access.channel({ project, id: 'c' });
+  const [delivery] = await access.deliveries({ project, id: 'c', limit: 1 });
+  assert.ok(channel !== undefined && delivery !== undefined);
+  const attempt = { ...delivery, state: 'delivered' as const };
+  await access.recordDeliveries({
+    ...{ channel, attempts: [attempt], failures: 0, cooldownMs: 0, pauses: false },
+  });
+  await client.channels.replay('c', { message: delivery.id });
+}
+
 async function held(
   { coordinator, client }: Stage,
   operation: (term: { readonly fence: number; readonly reason: string }) => Promise<unknown>,
@@ -169,7 +214,9 @@ function idOf(key: string): string {
 
 test('every route that changes something leaves a record, with its key', async () => {
   const retention = { archive: 'none', keepMs: { completed: 0 } } as const;
-  await using coordinator = await TestCoordinator.onMemory({ links: LINKS, retention });
+  await using coordinator = await TestCoordinator.onMemory({
+    ...{ links: LINKS, channels: { signing: LINKS }, retention },
+  });
   await coordinator.worker([asks]);
   const key = await coordinator.key(ROLES);
   const stage = new Stage(coordinator, key);
@@ -184,7 +231,7 @@ test('every route that changes something leaves a record, with its key', async (
     ...OPERATIONS.map(([route]) => route),
     ...Object.keys(ELSEWHERE),
     ...Object.keys(OF_THE_ENGINE),
-    'answerByLink',
+    ...['answerByLink', 'answerByChannel'],
   ];
   assert.deepEqual(changing.toSorted(), covered.toSorted(), 'a new route belongs into this file');
 });

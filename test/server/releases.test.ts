@@ -217,6 +217,14 @@ test('holdfast releases leads from a contract in a file to an active release', a
     await writeFile(join(folder, 'other.json'), JSON.stringify(changed));
     const other = ['--artifact', 'image', '--digest', 'sha256:v2', '--file', 'other.json'];
     assert.equal((await ask('register', 'order', 'v2', ...other)).code, 0);
+    const listed = JSON.stringify([{ name: 'mailer', digest: 'sha256:1f0b', size: 48 }]);
+    await writeFile(join(folder, 'artifacts.json'), listed);
+    const several = ['--artifact', 'image', '--digest', 'sha256:v3', '--artifacts'];
+    assert.equal((await ask('register', 'order', 'v3', ...several, '@artifacts.json')).code, 0);
+    assert.match((await ask('list', 'order')).out, /artifacts[\s\S]*v3 .*mailer/);
+    assert.match((await ask('list', 'order', '--json')).out, new RegExp(listed.slice(1, -1)));
+    const twice = await ask('register', 'order', 'v4', ...several, '[{"name":"a"}]');
+    assert.match(twice.problems, /artifacts\[0\]: digest must be a string/);
     const compared = await ask('compare', 'order', 'v2');
     assert.deepEqual([compared.code, compared.problems], [1, '']);
     assert.match(compared.out, /BREAKS {2}input[\s\S]*1 changes?, compared with "v1"/);

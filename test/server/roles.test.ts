@@ -89,6 +89,17 @@ async function editsNeedBoth(): Promise<void> {
   await assert.rejects(edit, refusedWith('execution-unknown', 404));
 }
 
+async function forceNeedsOperate(): Promise<void> {
+  await using coordinator = await TestCoordinator.onMemory();
+  const submitter = await coordinator.client(['submit'], 'default');
+  const { id } = await submitter.executions.submit({ pipeline: 'order' });
+  const forced = submitter.executions.cancel(id, 'stuck', { force: true });
+  await assert.rejects(forced, refusedWith('role-missing', 403));
+  const operator = await coordinator.client(['operate'], 'default');
+  await operator.executions.cancel(id, 'stuck', { force: true });
+  assert.equal((await submitter.executions.read(id)).status, 'cancelled');
+}
+
 async function schedulesNeedBoth(): Promise<void> {
   await using coordinator = await TestCoordinator.onMemory();
   const plan = { pipeline: 'p', every: 60_000 };
@@ -138,6 +149,13 @@ async function createsAnyRole(): Promise<void> {
   );
 }
 
+/** The lease messages that `ctx.lease` needs. */
+const HOLDING = [
+  ...['acquireLease', 'withdrawAttempt', 'releaseLease', 'verifyFence', 'inspectLease'],
+  ...['waitForLeaseHint', 'listCarriedLeases'],
+];
+const ONLY_LEASE = Object.keys(LEASE_MESSAGES).filter((name) => !HOLDING.includes(name));
+
 /** By the sentences of the docs. */
 const SENTENCES: Readonly<Record<string, () => unknown>> = {
   // keys.md
@@ -145,7 +163,7 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
     const alone = new Map<Role, readonly string[]>([
       ['submit', ['submitExecution']],
       ['work', ['claimExecutions', 'writeAsOwner']],
-      ['lease', ['acquireLease', 'waitForLeaseHint']],
+      ['lease', ['saveCheckpoint', 'listProjectLeases']],
       ['operate', ['pauseExecution', 'answerAwait']],
       ['admin', ['createKey', 'changeRollout']],
     ]);
@@ -159,10 +177,14 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
     () => {
       const names = [...may('work')].sort();
       const ofWorkers = ROUTES.filter(
-        ({ path, name }) => /^\/v1\/(work|stream)(\/|$)/.test(path) && !(name in LEASE_MESSAGES),
+        ({ path, name }) => /^\/v1\/(work|stream)(\/|$)/.test(path) && !ONLY_LEASE.includes(name),
       );
       assert.deepEqual(names, ofWorkers.map(({ name }) => name).sort());
     },
+  'Without `--store`, the command uses the coordinator at `--url`, with a key that has the role [`lease`](../operate/keys.md#roles).':
+    () => mayAll('lease', HOLDING),
+  'Its sessions can acquire, inspect and release any lease of the project, for `ctx.lease`.': () =>
+    mayAll('work', HOLDING),
   '`lease` opens sessions, and acquires, lists, watches, drains and revokes every lease of the project.':
     () => {
       const sessions = ['greet', 'openSession', 'heartbeat', 'endSession', 'openStream'];
@@ -187,6 +209,12 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
       assert.ok(listeners.every(({ listener }) => listener === 'admin'));
       for (const other of ['submit', 'work', 'lease', 'operate'] as const) mayNone(other, names);
     },
+  'Only `admin` erases the values of an execution, because that cannot be undone.': () => {
+    mayAll('admin', ['eraseExecution']);
+    for (const other of ['submit', 'work', 'lease', 'operate'] as const) {
+      mayNone(other, ['eraseExecution']);
+    }
+  },
   'A key with `admin` alone cannot read executions, but it can create a key with any role in its own scope.':
     createsAnyRole,
   'A key with `submit` alone cannot answer awaits, make answer links or re-drive.': () =>
@@ -217,10 +245,22 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
     mayAll('submit', READS),
   'A key with `submit` and `operate` can answer its own question.': answersItsOwn,
   // Other pages.
+  'From code, use `client.channels`. Its operations need a key with the role `operate`.': () => {
+    // Signatures authorize the other ones.
+    const names = ROUTES.filter(({ tag, allows }) => tag === 'Channels' && allows !== 'public').map(
+      ({ name }) => name,
+    );
+    assert.ok(names.length > 5);
+    mayAll('operate', names);
+    for (const other of ['submit', 'work', 'lease', 'admin'] as const) mayNone(other, names);
+  },
   'Every key with `lease` can drain and revoke all leases of its project.': () =>
     mayAll('lease', ['requestDrain', 'revokeTerm']),
   'Give each program a key with the role [`lease`](../operate/keys.md#roles).': () =>
     mayAll('lease', ['acquireLease']),
+  '`LeaseSession` holds [leases through a coordinator](leases-over-http.md), with a key of the role `lease`.':
+    () => mayAll('lease', HOLDING),
+  'Over HTTP, a forced cancel needs a key with the role `operate`.': forceNeedsOperate,
   'You create projects with a key with `admin` for all projects': onlyOfAll,
   'To change releases, keys, projects or leases, you need `admin`': () =>
     mayAll('admin', [...KEYS, ...RELEASES, 'drainLease', 'revokeLease']),
@@ -311,11 +351,12 @@ const RIGHTS: Readonly<Record<string, readonly string[]>> = {
     ...readsOf('Awaits', 'Repair', 'Schedules', 'Templates', 'Saved views', 'Overview'),
     ...['listWorkers', 'readDepth'],
   ],
-  'audit, refused writes, sessions, metrics': [
-    ...readsOf('Audit'),
+  'audit, refused writes, channels, sessions, metrics': [
+    ...readsOf('Audit', 'Channels'),
     ...['listSessions', 'readSession', 'readHeartbeats', 'readMetrics'],
   ],
-  "the project's leases and sessions": Object.keys(LEASE_MESSAGES),
+  'one lease, to hold it for an execution or a session': HOLDING,
+  "the project's leases and sessions": ONLY_LEASE,
   'leases of all projects (only keys for all projects)': readsOf('Leases'),
   'releases and rollouts': readsOf('Releases'),
   'keys and projects': readsOf('Projects and keys'),

@@ -6,6 +6,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
+import { HoldfastClient } from '../../src/client/client.ts';
 import { pipeline } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
@@ -51,6 +52,37 @@ test('P4: workers leave a silent coordinator, as after a power loss, before they
   await store.close();
 });
 
+test('a client leaves a coordinator that is gone, and repeats only what had no effect', async () => {
+  const store = openMemoryStore();
+  const [first, second] = [
+    await openServer({ store, auth: 'off', port: 0 }),
+    await openServer({ store, auth: 'off', port: 0 }),
+  ];
+  const gone = `http://127.0.0.1:${await freePort()}`;
+  const client = new HoldfastClient({ url: [gone, `${first.url}/`, second.url], stream: false });
+  // Nothing listens at the first URL, so the submit was not sent there.
+  const { id } = await client.executions.submit({ pipeline: 'some', key: 'k' });
+  assert.equal((await client.executions.read(id)).status, 'queued');
+  await first.close();
+  assert.equal((await client.executions.read(id)).status, 'queued');
+  // This one takes a request and breaks the connection, so the effect of a write is not known.
+  const breaks = createHttpServer((request) => request.socket.destroy());
+  await once(breaks.listen(0, '127.0.0.1'), 'listening');
+  const { port } = breaks.address() as AddressInfo;
+  const broken = `http://127.0.0.1:${port}`;
+  const careful = new HoldfastClient({ url: [broken, second.url], stream: false });
+  const again = () => careful.executions.submit({ pipeline: 'some', key: 'k' });
+  await assert.rejects(again(), { name: 'OutcomeUnknown' });
+  assert.deepEqual(await again().then(({ existing }) => existing), true);
+  const reader = new HoldfastClient({ url: [broken, second.url], stream: false });
+  assert.equal((await reader.executions.read(id)).status, 'queued');
+  const lost = new HoldfastClient({ url: [gone, broken], stream: false });
+  await assert.rejects(lost.executions.read(id), { name: 'StoreUnavailable' });
+  breaks.close();
+  await second.close();
+  await store.close();
+});
+
 test('requests that fail together make a worker leave its coordinator once', async () => {
   const store = openMemoryStore();
   const server = await openServer({ store, auth: 'off', port: 0 });
@@ -83,6 +115,28 @@ test('a worker leaves a coordinator that falls silent after its headers, when th
   assert.equal(project, 'default');
   half.closeAllConnections();
   half.close();
+  await server.close();
+  await store.close();
+});
+
+test('a client gives up a silent coordinator when its time is over, and reports what is unknown', {
+  timeout: 60_000,
+}, async () => {
+  const store = openMemoryStore();
+  const server = await openServer({ store, auth: 'off', port: 0 });
+  const way = await Way.to(Number(new URL(server.url).port));
+  for (const stream of [false, true]) {
+    const { executions } = new HoldfastClient({ url: way.url, timeoutMs: 300, stream });
+    way.isSilent = false;
+    const { id } = await executions.submit({ pipeline: 'some', input: 1 });
+    await executions.submit({ pipeline: 'some', input: 2 });
+    way.isSilent = true;
+    await assert.rejects(executions.submit({ pipeline: 'some', input: 3 }), {
+      code: 'outcome-unknown',
+    });
+    await assert.rejects(executions.read(id), { code: 'store-unavailable' });
+  }
+  way.close();
   await server.close();
   await store.close();
 });

@@ -23,6 +23,7 @@ export async function snapshot(store: CoordinatorStore): Promise<string> {
     await executions.templates({ project, limit: 1_000 }),
     await access.projects({ limit: 1_000 }),
     await access.views({ project, limit: 1_000 }),
+    await access.channels({ project, limit: 1_000 }),
     await access.keys({ limit: 1_000, all: true }),
     (await sessions.list({ limit: 1_000, all: true })).map(({ session }) => session),
     await leases.list({ limit: 1_000 } as never),

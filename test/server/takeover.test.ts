@@ -3,11 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../contract/testing/manual-clock.ts';
 import type { SessionId } from '../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemRandom } from '../../src/support/random.ts';
-import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { TestCoordinator } from './coordinator.ts';
 
 const TTL_MS = 4_000;

@@ -66,6 +66,11 @@ export async function plantVictim(coordinator: TestCoordinator): Promise<Victim>
   await holdfast.schedules.put({ id: 'schedule', every: 3_600_000, pipeline: 'asks', ...project });
   const view = { id: 'view', name: 'A view of the victim', page: 'executions', query: '' };
   await store.access.putView({ project: parseProject(PROJECT), ...view });
+  await store.access.putChannel({
+    ...{ project: parseProject(PROJECT), id: 'channel', uid: systemRandom.uuid(), paused: true },
+    ...{ kind: 'webhook', url: 'https://receiver.invalid/', events: ['execution-ended'] },
+    secret: { key: 'k1', nonce: 'a' },
+  });
   const large = { digest: digestOf(LARGE), bytes: LARGE };
   await store.executions.putBlob({ project: parseProject(PROJECT), ...large });
   const session = systemRandom.uuid();
@@ -137,6 +142,7 @@ export async function look({ store }: TestCoordinator, victim: Victim): Promise<
     keys: await access.keys({ project, limit: 99, all: true }),
     project: await access.project(project),
     views: await access.views({ project, limit: 99 }),
+    channels: await access.channels({ project, limit: 99 }),
     archived: await executions.archived(victim.archived as ExecutionId),
     session: (await sessions.inspect(victim.session as SessionId))?.session,
   };
@@ -153,7 +159,9 @@ const FENCE = 2 ** 40 + 1;
 function targetsOf(victim: Victim): Readonly<Record<string, string>> {
   return {
     executions: victim.waiting,
+    children: victim.waiting,
     attachments: 'note',
+    published: 'note',
     awaits: victim.interaction,
     archive: victim.archived,
     'dead-letters': victim.failed,
@@ -161,6 +169,7 @@ function targetsOf(victim: Victim): Readonly<Record<string, string>> {
     templates: 'template',
     schedules: 'schedule',
     views: 'view',
+    channels: 'channel',
     pipelines: asks.name,
     releases: 'v1',
     sessions: victim.session,
@@ -175,6 +184,7 @@ function targetsOf(victim: Victim): Readonly<Record<string, string>> {
 function pathsOf({ waiting, failed, archived }: Victim): Readonly<Record<string, string>> {
   return {
     redriveExecution: `/v1/executions/${failed}/redrive`,
+    eraseExecution: `/v1/executions/${failed}/erase`,
     answerPlace: `/v1/executions/${waiting}/awaits/approval/answer`,
     readArchivedDocument: `/v1/archive/${archived}/document?name=report.md`,
   };
@@ -187,6 +197,9 @@ function bodiesOf(victim: Victim): Readonly<Record<string, unknown>> {
   const announcement = { pipelines: ['asks'], state: 'ready', everyMs: 5_000, room: 1 };
   return {
     signalExecution: { name: 'go' },
+    eraseExecution: { reason: 'of the victim' },
+    updateExecution: { name: 'go' },
+    queryExecution: { name: 'go' },
     skipCompensation: { step: 'a', reason: 'b' },
     retryCompensation: { step: 'a' },
     answerPlace: { value: 1 },
@@ -197,8 +210,13 @@ function bodiesOf(victim: Victim): Readonly<Record<string, unknown>> {
     linkAwait: { expiresInMs: 60_000 },
     noteExecution: { text: 'mine' },
     repinExecution: { to: 'v1' },
+    triggerSchedule: {},
+    backfillSchedule: { from: '2026-01-01T00:00:00.000Z', to: '2026-01-02T00:00:00.000Z' },
     pauseSchedule: undefined,
     resumeSchedule: undefined,
+    rotateChannelSecret: {},
+    testChannel: undefined,
+    replayDeliveries: {},
     forceSessionEnd: { reason: 'mine' },
     drainLease: { fence: FENCE, reason: 'mine', deadlineMs: 1 },
     revokeLease: { fence: FENCE, reason: 'mine' },
@@ -209,6 +227,7 @@ function bodiesOf(victim: Victim): Readonly<Record<string, unknown>> {
     claimExecutions: { session, pipelines: ['asks'], shares },
     announceWorker: { session, ...announcement },
     writeAsOwner: { writes: writesOf(victim) },
+    messageChild: { id: victim.waiting, session, fence: FENCE, message: { kind: 'cancel' } },
     expireAwaits: undefined,
   };
 }
@@ -229,7 +248,7 @@ export function writesOf({ owned }: Victim): readonly object[] {
 const WITHOUT_TARGET: readonly string[] = [
   ...['submitExecution', 'redriveMany', 'cancelMany', 'runArchive', 'signIn', 'openSession'],
   ...['putTemplate', 'putSchedule', 'removeSchedule', 'playDemo', 'repinMany'],
-  ...['putView', 'removeView'],
+  ...['putView', 'removeView', 'putChannel', 'removeChannel'],
   ...['registerRelease', 'listReleases', 'readRollout', 'listActivations', 'changeRollout'],
   // The caller that puts it has the bytes.
   'putBlob',

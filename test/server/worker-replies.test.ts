@@ -66,6 +66,8 @@ test('M-12: the protocol page is enough to run a pipeline, and every answer has 
   );
   assert.equal((await call('readStoredAwait', { id: item })).json.interaction.id, item);
   assert.equal((await call('expireAwaits', { id })).json.settled, 0);
+  const stranger = { child: session, id, fence, session, message: { kind: 'cancel' } };
+  assert.equal((await call('messageChild', stranger)).json.kind, 'refused');
   assert.equal((await call('readStoredExecution', { id })).json.fence, fence);
   assert.equal((await call('waitForWakeup', {}, '?waitMs=1')).status, 200);
   const end = { kind: 'completed', body: '{"out":{"v":8}}' };

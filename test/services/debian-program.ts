@@ -16,7 +16,8 @@ const NEVER_UNPACKED =
 /** A program of PATH, or else of Debian's package, unpacked into the project's cache. */
 export async function debianProgram(name: string, debianPackage: string): Promise<DebianProgram> {
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  for (const folder of folders) {
+  // Servers are in a folder that is not on the PATH of every user.
+  for (const folder of [...folders, '/usr/sbin']) {
     const path = join(folder, name);
     if (await exists(path)) return { path, env: process.env };
   }
@@ -29,8 +30,9 @@ export async function debianProgram(name: string, debianPackage: string): Promis
   const libraries = join(root, 'usr/lib');
   const children = await readdir(libraries).catch(() => []);
   const places = children.map((child) => join(libraries, child));
+  const inBin = join(root, 'usr/bin', name);
   return {
-    path: join(root, 'usr/bin', name),
+    path: (await exists(inBin)) ? inBin : join(root, 'usr/sbin', name),
     env: { ...process.env, LD_LIBRARY_PATH: [libraries, ...places].join(delimiter) },
   };
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -38,4 +38,15 @@ test('work that failed, or whose process is gone, blocks no other caller', () =>
     // No process has that number.
     await writeFile(`${name}.lock`, '2147483646');
     assert.equal(await oneAtATime(name, async () => 'done'), 'done');
+  }));
+
+test('work that takes hours renews its lock', (t) =>
+  inFolder(async (folder) => {
+    t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: Date.now() });
+    const name = join(folder, 'it');
+    await oneAtATime(name, async () => {
+      t.mock.timers.tick(2 * 3_600_000);
+      const isRenewed = async () => (await stat(`${name}.lock`)).mtimeMs > Date.now() - 60_000;
+      while (!(await isRenewed())) await new Promise(setImmediate);
+    });
   }));

@@ -1,4 +1,4 @@
-import { chown, cp, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { chown, cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type PostgresBinaries, postgresEnvironment } from './postgres-binaries.ts';
@@ -24,6 +24,13 @@ export interface SpawnOptions {
 /** Durable by default: benches and crash tests measure a realistic server. */
 const DURABLE: Readonly<Record<string, string>> = { fsync: 'on', synchronous_commit: 'on' };
 
+export interface ClusterOptions {
+  /** The cluster is a copy of this server and starts as its standby. */
+  readonly primaryUrl?: string | undefined;
+  /** The data directory is a disk of its own with this size. The watchdog unmounts it. */
+  readonly diskMb?: number | undefined;
+}
+
 /**
  * An initialised data directory in a new temporary folder, owned by the user that will run the
  * server.
@@ -31,6 +38,7 @@ const DURABLE: Readonly<Record<string, string>> = { fsync: 'on', synchronous_com
 export async function createCluster(
   found: PostgresBinaries,
   settings: Readonly<Record<string, string>>,
+  { primaryUrl, diskMb }: ClusterOptions = {},
 ): Promise<PostgresCluster> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'holdfast-postgres-'));
   try {
@@ -41,13 +49,20 @@ export async function createCluster(
     const binaries = await reachableBinaries(found, folder, user);
     const spawnOptions = { cwd: folder, env: postgresEnvironment(binaries), ...user };
     const dataDirectory = join(folder, 'data');
+    if (diskMb !== undefined) {
+      await mkdir(dataDirectory);
+      const owner = user === undefined ? '' : `,uid=${user.uid},gid=${user.gid}`;
+      const options = `size=${diskMb}m,mode=700${owner}`;
+      await runCommand('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', dataDirectory]);
+    }
+    // Only the creation of the cluster goes unsynced; the server itself syncs as usual.
+    const [program, ...args] =
+      primaryUrl === undefined
+        ? ['initdb', '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale']
+        : ['pg_basebackup', '-d', primaryUrl, '-R', '-c', 'fast'];
     await runCommand(
-      join(binaries.directory, 'initdb'),
-      [
-        ...['-D', dataDirectory, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale'],
-        // Only the creation of the cluster goes unsynced; the server itself syncs as usual.
-        '--no-sync',
-      ],
+      join(binaries.directory, program),
+      [...args, '-D', dataDirectory, '--no-sync'],
       spawnOptions,
     );
     const allSettings = {

@@ -10,6 +10,8 @@ export type StopMode = 'fast' | 'immediate';
 
 export interface RunningServer {
   readonly port: number;
+  /** False once the server has ended, by `stop` or by itself. */
+  isRunning(): boolean;
   stop(mode: StopMode): Promise<void>;
 }
 
@@ -52,7 +54,11 @@ export async function startServerOn(
   );
   await untilReady(child);
   child.unref();
-  return { port, stop: (mode) => stopChild(child, mode) };
+  return {
+    port,
+    isRunning: () => isRunning(child),
+    stop: (mode) => stopChild(child, mode),
+  };
 }
 
 /** Resolves on the server's own announcement; rejects with its log when it ends before. */
@@ -66,7 +72,7 @@ function untilReady(child: ChildProcess): Promise<void> {
     }
     createInterface({ input: stderr }).on('line', (line) => {
       log.push(line);
-      if (line.includes('database system is ready to accept connections')) {
+      if (/database system is ready to accept (read-only )?connections/.test(line)) {
         resolve();
         // Still reads the log to its end, or the server would block on a full pipe.
         log.length = 0;
@@ -84,11 +90,15 @@ function untilReady(child: ChildProcess): Promise<void> {
 }
 
 async function stopChild(child: ChildProcess, mode: StopMode): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) {
+  if (!isRunning(child)) {
     return;
   }
   child.ref();
   const ended = once(child, 'exit');
   child.kill(STOP_SIGNALS[mode]);
   await ended;
+}
+
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
 }

@@ -4,7 +4,8 @@
 // SIGKILL included, the system closes that end. This process then stops the server and removes the
 // folder. It runs in its own session so that an interrupt at the terminal does not reach it.
 
-import { readFileSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [folder] = process.argv.slice(2);
@@ -48,5 +49,12 @@ function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 function removeFolder(clusterFolder: string): void {
+  const data = join(clusterFolder, 'data');
+  if (hasOwnDisk(clusterFolder, data)) spawnSync('umount', [data]);
   rmSync(clusterFolder, { recursive: true, force: true, maxRetries: 10 });
+}
+
+function hasOwnDisk(folder: string, data: string): boolean {
+  const deviceOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.dev;
+  return deviceOf(data) !== undefined && deviceOf(data) !== deviceOf(folder);
 }

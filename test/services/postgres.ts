@@ -126,7 +126,7 @@ async function query<Row extends pg.QueryResultRow>(
   }
 }
 
-function startWatchdog(folder: string): { release(): Promise<void> } {
+export function startWatchdog(folder: string): { release(): Promise<void> } {
   const child = spawn(
     process.execPath,
     [join(import.meta.dirname, 'postgres-watchdog.ts'), folder],

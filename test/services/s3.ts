@@ -1,5 +1,5 @@
-// An S3-compatible server on loopback: it puts and reads objects of one bucket, in the protocol of
-// S3 clients. It checks the signature of every request (AWS Signature Version 4), its time and the
+// An S3-compatible server on loopback: it puts, reads and deletes objects of one bucket, in the
+// protocol of S3 clients, with conditional writes. It checks the signature of every request (AWS Signature Version 4), its time and the
 // digest of its body, like real storage.
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
@@ -26,6 +26,8 @@ export type S3Refusal = readonly [code: string, status: number];
 
 export interface S3Server {
   readonly port: number;
+  /** The contents that a key had, in their order. */
+  versions(key: string): readonly string[];
   close(): Promise<void>;
 }
 
@@ -36,6 +38,7 @@ const AUTHORIZATION =
 
 export async function startS3(bucket: string, credentials: S3Credentials): Promise<S3Server> {
   const objects = new Map<string, { readonly type: string; readonly bytes: Uint8Array }>();
+  const versions = new Map<string, readonly string[]>();
   const server = createServer(async (incoming, outgoing) => {
     const request = await readRequest(incoming);
     const refusal = refuseUnsigned(request, credentials, Date.now());
@@ -43,14 +46,22 @@ export async function startS3(bucket: string, credentials: S3Credentials): Promi
     const [named, ...rest] = decodeURIComponent(pathOf(request)).slice(1).split('/');
     const key = rest.join('/');
     if (named !== bucket) return refuse(['NoSuchBucket', 404]);
+    const current = objects.get(key);
+    if (request.method === 'DELETE') {
+      objects.delete(key);
+      return outgoing.writeHead(204).end();
+    }
     if (request.method === 'PUT') {
+      const isExpected = isAllowed(request, current && tagOf(current.bytes));
+      if (!isExpected) return refuse(['PreconditionFailed', 412]);
+      versions.set(key, [...(versions.get(key) ?? []), Buffer.from(request.body).toString()]);
       objects.set(key, { type: headerOf(request, 'content-type'), bytes: request.body });
-      return outgoing.writeHead(200, { etag: `"${hashOf('md5', request.body)}"` }).end();
+      return outgoing.writeHead(200, { etag: tagOf(request.body) }).end();
     }
     if (request.method !== 'GET') return refuse(['MethodNotAllowed', 405]);
-    const found = objects.get(key);
-    if (found === undefined) return refuse(['NoSuchKey', 404]);
-    return outgoing.writeHead(200, { 'content-type': found.type }).end(found.bytes);
+    if (current === undefined) return refuse(['NoSuchKey', 404]);
+    const headers = { 'content-type': current.type, etag: tagOf(current.bytes) };
+    return outgoing.writeHead(200, headers).end(current.bytes);
 
     function refuse([code, status]: S3Refusal): void {
       const xml = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code></Error>`;
@@ -60,12 +71,25 @@ export async function startS3(bucket: string, credentials: S3Credentials): Promi
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
     port: (server.address() as AddressInfo).port,
+    versions: (key) => versions.get(key) ?? [],
     close: () =>
       new Promise((closed) => {
         server.close(() => closed());
         server.closeAllConnections();
       }),
   };
+}
+
+/** The tag depends on the content only, as in S3. */
+function tagOf(bytes: Uint8Array): string {
+  return `"${hashOf('md5', bytes)}"`;
+}
+
+/** `tag` is that of the object, if it exists. */
+function isAllowed(request: S3Request, tag: string | undefined): boolean {
+  const wanted = headerOf(request, 'if-match');
+  if (wanted !== '' && wanted !== tag) return false;
+  return headerOf(request, 'if-none-match') !== '*' || tag === undefined;
 }
 
 async function readRequest(incoming: IncomingMessage): Promise<S3Request> {

@@ -4,7 +4,14 @@ import { appendFileSync } from 'node:fs';
 import { seededRandom } from '../../src/support/random.ts';
 
 /** Backends that a run may leave out, by name on the command line. */
-export const BACKENDS: readonly string[] = ['postgres', 'redis', 'etcd', 'pgbouncer', 'python'];
+export const BACKENDS: readonly string[] = [
+  'postgres',
+  'redis',
+  'etcd',
+  'mariadb',
+  'pgbouncer',
+  'python',
+];
 
 /** Whether this run leaves a backend out (`npm test -- --without=<backend>`). */
 export function isExcluded(backend: string): boolean {

@@ -9,8 +9,9 @@ export function judgedRules(): string {
   const found = texts.flatMap((text) => [...text.matchAll(RULE)].map(([, rule = '']) => rule));
   const rules = [...new Set(found)].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   return [
-    'The lease model judges the replies to the writes of leases, not to their reads. The rest is judged',
-    `by ${rules.length} promises and rules: ${rules.join(', ')}.`,
-    'The contract judges the other rules of executions.',
+    'The lease model foretells every reply about leases and sessions. The model of executions foretells',
+    'every reply to a write of executions, the row, the history and the inbox that it leaves, and the',
+    `replies to reads. Both and the other checkers name ${rules.length} promises and rules: ${rules.join(', ')}.`,
+    'The contract judges the other rules.',
   ].join('\n');
 }

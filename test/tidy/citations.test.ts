@@ -1,14 +1,37 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { citationProblems } from './citations.ts';
+import { type CitingPage, COLUMNS, citationProblems } from './citations.ts';
 import { projectFiles } from './project-files.ts';
 
-test('every test name that docs/bugs.md quotes exists', () => {
+const PAGES = Object.keys(COLUMNS) as readonly CitingPage[];
+
+test('every test name that docs/bugs.md and test/README.md quote exists', () => {
   const tests = projectFiles('contract/**/*.ts', 'test/**/*.ts', 'src/**/*.test.ts').filter(
     ({ path }) => !path.startsWith('test/tidy/'),
   );
-  const problems = projectFiles('docs/bugs.md').flatMap((page) => citationProblems(page, tests));
+  const problems = PAGES.flatMap((path) =>
+    projectFiles(path).flatMap((page) => citationProblems({ ...page, path }, tests)),
+  );
   assert.deepEqual(problems, []);
+});
+
+const REPORTED = 31;
+
+test('every reported defect has a row in test/README.md, whose files exist', () => {
+  const [{ text = '' } = {}] = projectFiles('test/README.md');
+  const rows = [...text.matchAll(/^\| (\d+) \| .* \| (.*) \|$/gm)];
+  assert.deepEqual(
+    rows.map(([, number]) => Number(number)),
+    Array.from({ length: REPORTED }, (_, nth) => nth + 1),
+  );
+  const cited = rows.flatMap(([, , tests = '']) => [...tests.matchAll(/`([\w./-]+\.ts)`/g)]);
+  const paths = new Set(
+    projectFiles('contract/**/*.ts', 'test/**/*.ts', 'src/**/*.test.ts').map(({ path }) => path),
+  );
+  const missing = cited
+    .map(([, file = '']) => file)
+    .filter((file) => !paths.has(file) && !paths.has(`test/${file}`));
+  assert.deepEqual(missing, []);
 });
 
 test('the rule bites', () => {

@@ -1,9 +1,9 @@
 import type { ProjectFile } from './project-files.ts';
 import { lineAt, viewOf } from './source-view.ts';
 
-const ID = /\b[A-Z]{1,2}-\d{1,2}\b/g;
+const ID = /\b[A-Z]{1,2}-\d{1,3}\b/g;
 /** A definition: a heading that begins with the id, or the id in bold. */
-const DEFINITION = /^#{1,6}\s+([A-Z]{1,2}-\d{1,2})\b|\*\*([A-Z]{1,2}-\d{1,2})\b/gm;
+const DEFINITION = /^#{1,6}\s+([A-Z]{1,2}-\d{1,3})\b|\*\*([A-Z]{1,2}-\d{1,3})\b/gm;
 const NO_CASE = /\(no case: \S[^)]*\)/;
 const NOTE = /\((?:no case|shown by): [^)]*\)/g;
 /** A reader holds no more in mind at once. */

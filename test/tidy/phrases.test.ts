@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bannedInTestNames, bannedPhrases } from './phrases.ts';
+import { bannedInTestNames, bannedOnPages, bannedPhrases } from './phrases.ts';
 import { projectFiles } from './project-files.ts';
 
 const PAGES = '{README,ARCHITECTURE,CONTRIBUTING,CHANGELOG,SECURITY,docs/promises}.md';
@@ -15,6 +15,18 @@ test('names of tests and contract cases have no banned phrase', () => {
     bannedInTestNames(files.filter(({ path }) => !path.startsWith('test/tidy/'))),
     [],
   );
+});
+
+test('the pages of the console show no banned phrase', () => {
+  assert.deepEqual(bannedOnPages(projectFiles('console/src/**/*.{ts,tsx}')), []);
+});
+
+test('a text of a page with a banned phrase is found, in a string and in markup', () => {
+  const found = (text: string) => bannedOnPages([{ path: 'a.tsx', text }]).length;
+  assert.equal(found("const about = 'Nothing waits that nobody wants.';"), 1);
+  assert.equal(found('<p>The store refuses, and nobody may enter.</p>'), 1);
+  assert.equal(found('<p>\n  Who writes late is refused by the store.\n</p>'), 1);
+  assert.equal(found('<p>The store refuses a late write.</p>'), 0);
 });
 
 test('a test name with a banned phrase is found, with or without rules', () => {

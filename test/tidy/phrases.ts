@@ -1,5 +1,6 @@
 import type { ProjectFile } from './project-files.ts';
-import { proseOfMarkdown, sentencesOf, testNamesIn } from './prose.ts';
+import { proseFlaws, proseOfMarkdown, sentencesOf, testNamesIn, textsOnPage } from './prose.ts';
+import { viewOf } from './source-view.ts';
 
 /** Phrases that readers have to decode, each with the way out. */
 const BANNED: readonly (readonly [phrase: RegExp, instead: string])[] = [
@@ -21,6 +22,18 @@ export function bannedPhrases(pages: readonly ProjectFile[]): readonly string[] 
 export function bannedInTestNames(files: readonly ProjectFile[]): readonly string[] {
   return files.flatMap(({ path, text }) =>
     testNamesIn(text).flatMap((name) => problemsOf(path, name)),
+  );
+}
+
+/** The texts of console pages with a banned phrase, that are long, or whose programs speak. */
+export function bannedOnPages(files: readonly ProjectFile[]): readonly string[] {
+  return files.flatMap(({ path, text }) =>
+    sentencesOf(textsOnPage(viewOf(text, 'string'), viewOf(text, 'code'))).flatMap((sentence) => [
+      ...problemsOf(path, sentence),
+      ...proseFlaws(sentence)
+        .filter((flaw) => flaw === 'long' || flaw === 'say')
+        .map((flaw) => `${path}: ${flaw}: ${sentence}`),
+    ]),
   );
 }
 

@@ -78,8 +78,19 @@ function identifierProblems(path: string, text: string): readonly string[] {
 }
 
 function problemsOf(path: string, name: string): readonly string[] {
+  return bannedIn(name)
+    .filter((word) => STORED[word]?.test(path) !== true)
+    .map((word) => `"${word}" in ${name}: use ${BANNED_WORDS[word]}`);
+}
+
+/** Files share most of their names. */
+const known = new Map<string, readonly string[]>();
+
+function bannedIn(name: string): readonly string[] {
+  const before = known.get(name);
+  if (before !== undefined) return before;
   const words = ` ${name.split(WORD_BOUNDARY).filter(Boolean).join(' ').toLowerCase()} `;
-  return Object.entries(BANNED_WORDS)
-    .filter(([word]) => words.includes(` ${word} `) && STORED[word]?.test(path) !== true)
-    .map(([word, instead]) => `"${word}" in ${name}: use ${instead}`);
+  const found = Object.keys(BANNED_WORDS).filter((word) => words.includes(` ${word} `));
+  known.set(name, found);
+  return found;
 }

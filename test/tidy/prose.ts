@@ -67,6 +67,17 @@ export function testNamesIn(source: string): readonly string[] {
     .map((name) => name.charAt(0).toUpperCase() + name.slice(1));
 }
 
+/** Between tags or placeholders, and unlike code. */
+const MARKUP = /[>}]([^<>{}=;()|&]*\p{L}{2}[^<>{}=;|&]*)(?=[<{])/gu;
+
+/** The sentences that a page shows: its strings and its JSX text that begin like a sentence. */
+export function textsOnPage(stringView: string, codeView: string): readonly string[] {
+  const marked = [...codeView.matchAll(MARKUP)].map(([, text = '']) => text);
+  return [...stringView.split(/\s{2,}/), ...marked]
+    .map((text) => text.trim().replace(/^['"`]|['"`]$/g, ''))
+    .filter((text) => /^[A-Z][a-z]* /.test(text));
+}
+
 export function sentencesOf(blocks: readonly string[]): readonly string[] {
   return blocks
     .map((block) =>

@@ -1,4 +1,4 @@
-// The pages of docs/reference are those that the code renders, and they name every export, route, flag, setting, code,
+// The generated pages are those that the code renders, and the references name every export, route, flag, setting, code,
 // event and metric.
 
 import assert from 'node:assert/strict';
@@ -28,7 +28,7 @@ function missingFrom(page: string, names: readonly string[]): readonly string[] 
   return names.filter((name) => !text.includes(`\`${name}\``));
 }
 
-test('docs/reference is what the code renders; npm run reference', () => {
+test('every generated page is what the code renders; npm run reference', () => {
   const stale = Object.entries(pages).filter(([path, text]) => readProjectFile(path) !== text);
   assert.deepEqual(
     stale.map(([path]) => path),

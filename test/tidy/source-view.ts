@@ -9,14 +9,18 @@ export type TextKind = 'code' | 'comment' | 'string';
 /** Words after which a slash begins a regular expression and not a division. */
 const BEFORE_REGEX = /(?:^|[=(,:;[!&|?{}+\-*%~^<>]|\b(?:return|typeof|case|in|of|await|yield))\s*$/;
 
+/** Many checks view the same files. */
+const scanned = new Map<string, readonly Run[]>();
+
 export function viewOf(source: string, kind: TextKind): string {
-  const kinds = classify(source);
-  let view = '';
-  for (let at = 0; at < source.length; at += 1) {
-    const char = source.charAt(at);
-    view += char === '\n' || kinds[at] === kind ? char : ' ';
-  }
-  return view;
+  const runs = scanned.get(source) ?? classify(source);
+  scanned.set(source, runs);
+  return runs
+    .map((run, nth) => {
+      const text = source.slice(runs[nth - 1]?.end ?? 0, run.end);
+      return run.kind === kind ? text : text.replaceAll(/[^\n]/g, ' ');
+    })
+    .join('');
 }
 
 /** The line number, counted from one, of an index. */
@@ -24,20 +28,26 @@ export function lineAt(source: string, index: number): number {
   return source.slice(0, index).split('\n').length;
 }
 
+/** Text of one kind, from the end of the run before. */
+interface Run {
+  readonly kind: TextKind;
+  end: number;
+}
+
 interface Scan {
   readonly source: string;
-  readonly kinds: TextKind[];
+  readonly runs: Run[];
   /** For each open template placeholder, how many braces are open inside it. */
   readonly placeholders: number[];
   at: number;
 }
 
-function classify(source: string): readonly TextKind[] {
-  const scan: Scan = { source, kinds: [], placeholders: [], at: 0 };
+function classify(source: string): readonly Run[] {
+  const scan: Scan = { source, runs: [], placeholders: [], at: 0 };
   while (scan.at < source.length) {
     step(scan);
   }
-  return scan.kinds;
+  return scan.runs;
 }
 
 function step(scan: Scan): void {
@@ -117,9 +127,10 @@ function markUntil(scan: Scan, isEnd: (char: string) => boolean): void {
 }
 
 function mark(scan: Scan, kind: TextKind, end: number): void {
-  for (; scan.at < Math.min(end, scan.source.length); scan.at += 1) {
-    scan.kinds.push(kind);
-  }
+  const last = scan.runs.at(-1);
+  scan.at = Math.max(scan.at, Math.min(end, scan.source.length));
+  if (last?.kind === kind) last.end = scan.at;
+  else if (scan.at > (last?.end ?? 0)) scan.runs.push({ kind, end: scan.at });
 }
 
 function endOf(source: string, text: string, from: number): number {

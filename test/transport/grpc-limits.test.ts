@@ -5,6 +5,7 @@ import { type EventEmitter, once } from 'node:events';
 import { connect } from 'node:http2';
 import { connect as connectTo } from 'node:net';
 import { test } from 'node:test';
+import { parseProject } from '../../src/execution/names.ts';
 import { newKey, writeKey } from '../../src/features/access/model.ts';
 import type { AccessStore } from '../../src/features/access/port.ts';
 import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
@@ -12,6 +13,7 @@ import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { HttpLimits } from '../../src/server/server-options.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
+import { digestOf } from '../../src/support/digest.ts';
 import { createKey } from './backend.ts';
 import { stockClient, type WireFrame, wireOf } from './stock-grpc.ts';
 
@@ -25,6 +27,9 @@ interface Stand {
   readonly otherKey: () => Promise<string>;
   readonly notify: () => Promise<unknown>;
   reads(): number;
+  valuesRead(): number;
+  /** Stores a value in both projects, and returns its digest. */
+  put(bytes: Uint8Array): Promise<string>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -35,7 +40,15 @@ async function stand(limits: Partial<HttpLimits>): Promise<Stand> {
     reads += 1;
     return plain.access.key(id);
   };
-  const store = { ...plain, access: { ...plain.access, key: look } };
+  let valuesRead = 0;
+  const getBlob: typeof plain.executions.getBlob = (query) => {
+    valuesRead += 1;
+    return plain.executions.getBlob(query);
+  };
+  const store = {
+    ...{ ...plain, access: { ...plain.access, key: look } },
+    executions: { ...plain.executions, getBlob },
+  };
   const key = await createKey(store, 'default');
   const server = await openServer({
     store,
@@ -47,6 +60,14 @@ async function stand(limits: Partial<HttpLimits>): Promise<Stand> {
   const submitter = server.firstKey ?? '';
   return {
     ...{ server, key, address: server.grpcAddress ?? '', reads: () => reads },
+    valuesRead: () => valuesRead,
+    async put(bytes) {
+      const digest = digestOf(bytes);
+      for (const project of ['default', 'other'].map(parseProject)) {
+        await store.executions.putBlob({ project, digest, bytes });
+      }
+      return digest;
+    },
     ownKey: () => createKey(store, 'default'),
     otherKey: () => createKey(store, 'other'),
     notify: () =>
@@ -105,6 +126,66 @@ test('M-10: a message without a valid key is not read', async () => {
   assert.deepEqual([id, problem?.code], ['', 'key-required'], 'not even for its id');
   const wire = WORK_SERVICE.Call.requestSerialize(long);
   assert.deepEqual(read(wire), long, 'which it has');
+});
+
+/** More than the window of an HTTP/2 stream. */
+const VALUE_BYTES = 2 ** 20;
+
+for (const how of ['calls', 'a stream']) {
+  test(`M-37, P-18: values that a project does not read from ${how} are not read from the store, and other projects get theirs`, async () => {
+    await using at = await stand({ bodyBytesMax: VALUE_BYTES });
+    const digest = await at.put(new Uint8Array(VALUE_BYTES - 1).fill(7));
+    const ask = { v: WORK_VERSION, id: 'x', kind: 'getBlob', body: { digest } };
+    const session = connect(`http://${at.address}`);
+    // Nothing is read from the connection: its window stays closed.
+    const headers = {
+      ...{ ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' },
+      authorization: `Bearer ${at.key}`,
+    };
+    const wire = WORK_SERVICE.Call.requestSerialize(ask);
+    const frame = Buffer.concat([Buffer.alloc(5), wire]);
+    frame.writeUInt32BE(wire.length, 1);
+    const asked = Array.from({ length: 20 }, () => frame);
+    if (how === 'calls') {
+      for (const each of asked) {
+        session.request({ ...headers, ':path': WORK_SERVICE.Call.path }).end(each);
+      }
+    } else {
+      const stream = session.request({ ...headers, ':path': WORK_SERVICE.Stream.path });
+      for (const each of asked) stream.write(each);
+    }
+    const other = stockClient(at.address, await at.otherKey());
+    for (let nth = 0; nth < 5; nth += 1) {
+      const { bytes } = await other.ask(ask);
+      assert.equal(bytes?.length, VALUE_BYTES - 1);
+    }
+    other.close();
+    assert.ok(at.valuesRead() - 5 <= 4, `${at.valuesRead() - 5} values were read in vain`);
+    session.destroy();
+    const own = stockClient(at.address, await at.ownKey());
+    assert.equal((await own.ask(ask)).bytes?.length, VALUE_BYTES - 1, 'the room is free again');
+    own.close();
+  });
+}
+
+test('M-37: a gRPC peer that does not read a reply is cut off', { timeout: 30_000 }, async () => {
+  await using at = await stand({ bodyBytesMax: VALUE_BYTES, requestMs: 300 });
+  const digest = await at.put(new Uint8Array(VALUE_BYTES - 1).fill(7));
+  const session = connect(`http://${at.address}`);
+  session.on('error', () => undefined);
+  const stream = session.request({
+    ...{ ':method': 'POST', ':path': WORK_SERVICE.Stream.path },
+    ...{ 'content-type': 'application/grpc', te: 'trailers' },
+    authorization: `Bearer ${at.key}`,
+  });
+  stream.on('error', () => undefined);
+  const wire = WORK_SERVICE.Call.requestSerialize({
+    ...{ v: WORK_VERSION, id: 'x', kind: 'getBlob', body: { digest } },
+  });
+  const frame = Buffer.concat([Buffer.alloc(5), wire]);
+  frame.writeUInt32BE(wire.length, 1);
+  stream.write(frame);
+  await once(session, 'close');
 });
 
 test('M-33: a message with too many names and values is refused, with its id', async () => {

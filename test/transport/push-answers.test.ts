@@ -9,7 +9,7 @@ registerTransportContract(
   backendOf(
     pushedKind('push, answers only', {
       withoutConnection: true,
-      lacks: ['asking', 'references', 'heartbeats'],
+      lacks: ['asking', 'references', 'heartbeats', 'leases'],
     }),
   ),
   {

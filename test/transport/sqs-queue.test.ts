@@ -38,6 +38,17 @@ function withBlobs(getBlob: CoordinatorStore['executions']['getBlob']): Coordina
 
 const GET = { kind: 'getBlob', body: { digest: 'a'.repeat(64) } } as const;
 
+/** A coordinator reads one value of a project at a time, but any number of awaits. */
+const READ = {
+  kind: 'readStoredAwait',
+  body: { id: '01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3' },
+} as const;
+
+function withAwaits(interaction: CoordinatorStore['executions']['interaction']): CoordinatorStore {
+  const store = openMemoryStore();
+  return { ...store, executions: { ...store.executions, interaction } };
+}
+
 test('M-14: a message that is handled for longer than it is hidden is not delivered again', async () => {
   let asked = 0;
   const store = withBlobs(async () => {
@@ -95,16 +106,16 @@ test('M-14: a message that can never be handled is put aside after five deliveri
 });
 
 test('P-18: a project has half of the places for its slow messages, and the others return later', async () => {
-  const slow = Promise.withResolvers<Uint8Array>();
+  const slow = Promise.withResolvers<undefined>();
   let begun = 0;
-  const store = withBlobs(() => {
+  const store = withAwaits(() => {
     begun += 1;
     return slow.promise;
   });
   const options = stand.options(30_000);
   const replyTo = stand.queue('reply');
   await played(options, store, async () => {
-    const text = stand.signed(GET, 'none', replyTo);
+    const text = stand.signed(READ, 'none', replyTo);
     for (let nth = 0; nth < 120; nth += 1) await stand.queues.send(options.requestQueueUrl, text);
     const other = stand.queue('reply');
     const { signal } = new AbortController();
@@ -116,7 +127,7 @@ test('P-18: a project has half of the places for its slow messages, and the othe
       await until(async () => (begun >= 50 ? true : undefined));
     }
     const places = begun;
-    slow.resolve(new Uint8Array([1]));
+    slow.resolve(undefined);
     assert.equal(places, 50);
     for (let replies = 0; replies < 120; ) {
       const received = await stand.queues.receive(replyTo, waiting);
@@ -311,7 +322,7 @@ test('M-4, M-13: a key with its own reply queues is answered in no others', asyn
 });
 
 test('P-18, M-4: a key with its own request queue does not wait for another queue, and is handled in no other', async () => {
-  const slow = Promise.withResolvers<Uint8Array>();
+  const slow = Promise.withResolvers<undefined>();
   const given = stand.options();
   const own = stand.queue('request');
   const strange = { ...given.keys['strange'], requestQueueUrl: own };
@@ -319,20 +330,20 @@ test('P-18, M-4: a key with its own request queue does not wait for another queu
   const { signal } = new AbortController();
   const waiting = { waitMs: 20_000, visibleMs: 60_000, signal };
   let begun = 0;
-  const store = withBlobs(() => {
+  const store = withAwaits(() => {
     begun += 1;
     return slow.promise;
   });
   await played(options, store, async () => {
     const replyTo = stand.queue('reply');
-    const text = stand.signed(GET, 'none', replyTo);
+    const text = stand.signed(READ, 'none', replyTo);
     for (let nth = 0; nth < 100; nth += 1) await stand.queues.send(options.requestQueueUrl, text);
     await until(async () => (begun >= 40 ? true : undefined));
     await stand.queues.send(own, stand.ofStranger(replyTo));
     assert.equal((await stand.queues.receive(replyTo, waiting)).length, 1);
     const elsewhere = stand.ofStranger(replyTo);
     await stand.queues.send(options.requestQueueUrl, elsewhere);
-    slow.resolve(new Uint8Array([1]));
+    slow.resolve(undefined);
     const parked = await stand.queues.receive(options.poisonQueueUrl, waiting);
     assert.deepEqual(
       parked.map(({ body }) => body),

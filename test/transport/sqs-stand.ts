@@ -58,6 +58,12 @@ export class SqsStand {
     return this.#server.createQueue(`${purpose}-${this.#made}`).queueUrl;
   }
 
+  fifoQueue(purpose: string): string {
+    this.#made += 1;
+    const attributes = { FifoQueue: 'true' };
+    return this.#server.createQueue(`${purpose}-${this.#made}.fifo`, { attributes }).queueUrl;
+  }
+
   /** For its own coordinator. */
   options(visibleMs: number = 30_000): SqsOptions {
     const replyQueueUrl = this.queue('reply');

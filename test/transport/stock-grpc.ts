@@ -62,10 +62,11 @@ export function wireOf(envelope: object): object {
   };
 }
 
-export function replyOf({ v, id, body, problem }: WireReply): ReplyEnvelope {
+export function replyOf({ v, id, body, bytes, problem }: WireReply): ReplyEnvelope {
   return {
     ...{ v, id },
     ...(body.length === 0 ? {} : { body: JSON.parse(body.toString()) }),
+    ...(bytes.length === 0 ? {} : { bytes }),
     ...(problem === null ? {} : { problem }),
   };
 }

@@ -1,7 +1,7 @@
 import type { ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
 import type { Server } from '../../src/server/serve.ts';
 import { systemTimers } from '../../src/support/timer.ts';
-import { streamTransport } from '../../src/worker/stream-transport.ts';
+import { streamTransport } from '../../src/worker/connection.ts';
 import type { Kind } from './backend.ts';
 import { RawStream } from './raw-stream.ts';
 

@@ -7,6 +7,7 @@ import { type AddressInfo, connect, createServer as createTcp, type Socket } fro
 import { test } from 'node:test';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
+import { parseProject } from '../../src/execution/names.ts';
 import type { ExecutionReport } from '../../src/execution/report.ts';
 import { readKey } from '../../src/features/access/model.ts';
 import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
@@ -15,10 +16,11 @@ import { openServer, type Server } from '../../src/server/serve.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
+import { digestOf } from '../../src/support/digest.ts';
 import { OutcomeUnknown } from '../../src/support/fault.ts';
 import { systemTimers } from '../../src/support/timer.ts';
+import { streamTransport } from '../../src/worker/connection.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
-import { streamTransport } from '../../src/worker/stream-transport.ts';
 import { createKey } from './backend.ts';
 import { RawStream } from './raw-stream.ts';
 
@@ -31,9 +33,9 @@ interface Stand {
 }
 
 async function stand(options: Partial<ServerOptions> = {}): Promise<Stand> {
-  const store = openMemoryStore();
+  const { store = openMemoryStore() } = options;
   const key = await createKey(store, 'default', ['work', 'submit']);
-  const server = await openServer({ store, port: 0, maintenance: false, ...options });
+  const server = await openServer({ port: 0, maintenance: false, ...options, store });
   return {
     ...{ store, server, url: server.url, key },
     async [Symbol.asyncDispose]() {
@@ -180,6 +182,44 @@ test('M-37, P-18: large frames of a project wait before they are read, and those
   first.below.destroy();
   assert.equal(await done, 'large');
   for (const each of [second, healthy, own]) each.close();
+});
+
+/** More than sockets buffer by themselves. */
+const VALUE_BYTES = 2 ** 23;
+
+test('M-37, P-18: values that a project does not read from its stream are not read from the store, and other projects get theirs', async () => {
+  const plain = openMemoryStore();
+  let reads = 0;
+  const getBlob: typeof plain.executions.getBlob = (query) => {
+    reads += 1;
+    return plain.executions.getBlob(query);
+  };
+  const store = { ...plain, executions: { ...plain.executions, getBlob } };
+  await using at = await stand({ store, limits: { bodyBytesMax: VALUE_BYTES } });
+  const bytes = new Uint8Array(VALUE_BYTES - 1).fill(7);
+  const digest = digestOf(bytes);
+  const streams: RawStream[] = [];
+  for (const project of ['own', 'other']) {
+    const key = await createKey(store, project, ['work']);
+    await store.executions.putBlob({ project: parseProject(project), digest, bytes });
+    streams.push(await RawStream.open(at.url, key));
+  }
+  const [own, other] = streams as [RawStream, RawStream];
+  const ask = (nth: number): object => ({
+    ...{ v: WORK_VERSION, id: String(nth), kind: 'getBlob', body: { digest } },
+  });
+  own.socket.pause();
+  own.send(Array.from({ length: 20 }, (_, nth) => ask(nth)));
+  for (let nth = 0; nth < 5; nth += 1) {
+    other.send([ask(nth)]);
+    assert.equal((await other.next())[0]?.problem, undefined);
+  }
+  assert.ok(reads - 5 <= 4, `${reads - 5} values were read for a peer that reads nothing`);
+  own.socket.resume();
+  const ids = new Set<string>();
+  while (ids.size < 20) for (const { id } of await own.next()) ids.add(id);
+  assert.equal(reads, 25);
+  for (const stream of streams) stream.close();
 });
 
 test('M-37: a peer whose large frame never ends is cut off', { timeout: 30_000 }, async () => {

@@ -13,9 +13,9 @@ import { openServer } from '../../src/server/serve.ts';
 import type { ClaimResult, CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemTimers } from '../../src/support/timer.ts';
+import { streamTransport } from '../../src/worker/connection.ts';
 import { httpTransport } from '../../src/worker/http-transport.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
-import { streamTransport } from '../../src/worker/stream-transport.ts';
 import { createKey } from './backend.ts';
 
 /** The calls of a store, by name, and an event for each. */

@@ -3,7 +3,7 @@ import { openSession, type Session } from '../../../src/index.ts';
 import type { Claimed } from '../../../src/store/contract/execution-store.ts';
 import { type Round, roundOf } from '../../measure.ts';
 import type { StoreLocation } from '../store-location.ts';
-import { type Copied, copyExecution } from './copies.ts';
+import { type Copied, copyEnded, copyExecution } from './copies.ts';
 import { ORDER, openSubject, type Subject, stepsPipeline } from './open-subject.ts';
 
 export interface ClaimCostOrder {
@@ -57,17 +57,10 @@ async function prepare(location: StoreLocation, crowd: Crowd, many: number): Pro
   const subject = await openSubject(location, crowd);
   const session = await openSession({ store: subject.store, owner: 'bench', ttlMs: TTL_MS });
   const stage = { crowd, subject, session, rounds: [] };
-  if (crowd === 'terminal') await copyEnded(stage, { location, part: crowd, copies: many });
+  if (crowd === 'terminal')
+    await copyEnded(subject.holdfast, { location, part: crowd, copies: many });
   if (crowd === 'behind') await copyBehind(stage, { location, part: crowd, copies: many });
   return stage;
-}
-
-async function copyEnded({ subject: { holdfast } }: Stage, into: Copied): Promise<void> {
-  const worker = await holdfast.worker({ pipelines: [WORK] });
-  const handle = await holdfast.submit(WORK, ORDER);
-  await handle.result();
-  await worker.stop();
-  await copyExecution(handle.id, into);
 }
 
 /** An execution that never ends holds the only slot of a key. All copies wait for it. */

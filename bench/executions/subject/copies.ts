@@ -3,12 +3,13 @@
 
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
+import type { Holdfast } from '../../../src/engine/holdfast.ts';
 import type { StoreLocation } from '../store-location.ts';
-import { fileOf, schemaOf } from './open-subject.ts';
+import { fileOf, ORDER, schemaOf, stepsPipeline } from './open-subject.ts';
 
 export interface Copied {
   readonly location: StoreLocation;
-  readonly part: string;
+  readonly part?: string | undefined;
   readonly copies: number;
 }
 
@@ -24,6 +25,16 @@ interface Copy {
   readonly where: string;
   /** SQL for columns that differ from the original in copy `n`. */
   readonly instead: Readonly<Record<string, string>>;
+}
+
+/** Runs one execution to its end and copies it. */
+export async function copyEnded(holdfast: Holdfast, into: Copied): Promise<void> {
+  const work = stepsPipeline(1);
+  const worker = await holdfast.worker({ pipelines: [work] });
+  const handle = await holdfast.submit(work, ORDER);
+  await handle.result();
+  await worker.stop();
+  await copyExecution(handle.id, into);
 }
 
 export async function copyExecution(id: string, { location, part, copies }: Copied): Promise<void> {

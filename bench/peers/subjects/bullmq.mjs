@@ -1,5 +1,5 @@
-import { Queue, Worker } from 'bullmq';
-import { Ends, inBatches, untilNoneLeft } from './subject-tools.mjs';
+import { FlowProducer, Queue, Worker } from 'bullmq';
+import { DAY_MS, Ends, inBatches, untilNoneLeft } from './subject-tools.mjs';
 
 export async function open({ redis, concurrency }) {
   const connection = { path: redis, maxRetriesPerRequest: null };
@@ -8,6 +8,7 @@ export async function open({ redis, concurrency }) {
   const ends = new Ends();
   let began = () => undefined;
   let worker;
+  let flows;
   let next = 0;
   const width = Math.min(concurrency, 100);
   const after = { three: 'second', second: 'third' };
@@ -41,7 +42,25 @@ export async function open({ redis, concurrency }) {
         began = () => resolve(performance.now() - sentAt);
         queue.add('ping', {}).catch(reject);
       }),
+    async fanOut(children) {
+      flows ??= new FlowProducer({ connection });
+      const id = `p${next++}`;
+      const ended = ends.wait(id);
+      const child = { name: 'one', queueName: 'jobs', data: { id: 'child' } };
+      const all = Array.from({ length: children }, () => child);
+      await flows.add({ name: 'parent', queueName: 'jobs', data: { id }, children: all });
+      await ended;
+    },
+    submitLater: (count) =>
+      inBatches(count, (batch) =>
+        queue.addBulk(
+          batch.map((nth) => ({
+            ...{ name: 'one', data: { id: `w${nth}` }, opts: { delay: DAY_MS } },
+          })),
+        ),
+      ),
     async close() {
+      await flows?.close();
       await worker?.close();
       await queue.close();
     },

@@ -1,11 +1,12 @@
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import pg from 'pg';
-import { inFlight, untilNoneLeft } from './subject-tools.mjs';
+import { ASLEEP_MS, inFlight, pause, untilNoneLeft } from './subject-tools.mjs';
 
 const POLL_MS = 10;
 
 export async function open({ url }) {
   let began = () => undefined;
+  let woke = () => undefined;
   const step = (name, fn) => DBOS.runStep(async () => fn(), { name });
   const flows = {
     one: DBOS.registerWorkflow((nth) => step('s1', () => nth), { name: 'one' }),
@@ -18,6 +19,22 @@ export async function open({ url }) {
       { name: 'three' },
     ),
     ping: DBOS.registerWorkflow(async () => began(), { name: 'ping' }),
+    waits: DBOS.registerWorkflow(
+      async () => {
+        await DBOS.recv('go', 600);
+        woke();
+      },
+      { name: 'waits' },
+    ),
+    parent: DBOS.registerWorkflow(
+      async (children) => {
+        const handles = await Promise.all(
+          Array.from({ length: children }, (_, nth) => DBOS.startWorkflow(flows.one)(nth)),
+        );
+        return (await Promise.all(handles.map((each) => each.getResult()))).length;
+      },
+      { name: 'parent' },
+    ),
   };
   const database = { systemDatabaseUrl: url, systemDatabasePoolSize: 20 };
   DBOS.setConfig({ name: 'bench', ...database, logLevel: 'error', applicationVersion: 'v1' });
@@ -52,6 +69,21 @@ export async function open({ url }) {
         began = () => resolve(performance.now() - sentAt);
         enqueue('ping', 1).catch(reject);
       }),
+    async wakeMs() {
+      const { workflowID } = await DBOS.startWorkflow(flows.waits)();
+      await pause(ASLEEP_MS);
+      const awake = new Promise((resolve) => {
+        woke = resolve;
+      });
+      const sentAt = performance.now();
+      await DBOS.send(workflowID, 1, 'go');
+      await awake;
+      return performance.now() - sentAt;
+    },
+    fanOut(children) {
+      const { parent } = flows;
+      return parent(children);
+    },
     async close() {
       await client.destroy();
       await pool.end();

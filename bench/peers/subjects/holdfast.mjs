@@ -2,12 +2,13 @@
 
 import { openHoldfast } from '../../../src/embedded/open-holdfast.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import { inBatches } from './subject-tools.mjs';
+import { ASLEEP_MS, DAY_MS, inBatches, pause } from './subject-tools.mjs';
 
 export async function open({ url, concurrency }) {
   const holdfast = await openHoldfast({ store: url });
   let began = () => undefined;
-  const pipelines = pipelinesOf(() => began());
+  let woke = () => undefined;
+  const pipelines = pipelinesOf({ began: () => began(), woke: () => woke() });
   const handles = [];
   return {
     settings: `concurrency ${concurrency}`,
@@ -25,13 +26,30 @@ export async function open({ url, concurrency }) {
         began = () => resolve(performance.now() - sentAt);
         holdfast.submit(pipelines.ping, 1).catch(reject);
       }),
+    async wakeMs() {
+      const { id } = await holdfast.submit(pipelines.waits, 1);
+      await pause(ASLEEP_MS);
+      const awake = new Promise((resolve) => {
+        woke = resolve;
+      });
+      const sentAt = performance.now();
+      await holdfast.signal(id, { name: 'go' });
+      await awake;
+      return performance.now() - sentAt;
+    },
+    fanOut: async (children) => (await holdfast.submit(pipelines.parent, children)).result(),
+    submitLater: (count) =>
+      inBatches(count, (batch) =>
+        Promise.all(batch.map((nth) => holdfast.submit(pipelines.one, nth, { delayMs: DAY_MS }))),
+      ),
     close: () => holdfast.close(),
   };
 }
 
-export function pipelinesOf(began) {
+function pipelinesOf({ began, woke }) {
+  const one = pipeline({ name: 'one', run: (ctx, nth) => ctx.step('s1', () => nth) });
   return {
-    one: pipeline({ name: 'one', run: (ctx, nth) => ctx.step('s1', () => nth) }),
+    one,
     three: pipeline({
       name: 'three',
       async run(ctx, nth) {
@@ -41,5 +59,19 @@ export function pipelinesOf(began) {
       },
     }),
     ping: pipeline({ name: 'ping', run: async () => began() }),
+    waits: pipeline({
+      name: 'waits',
+      async run(ctx) {
+        await ctx.receive('go');
+        woke();
+      },
+    }),
+    parent: pipeline({
+      name: 'parent',
+      async run(ctx, children) {
+        const inputs = Array.from({ length: children }, (_, nth) => nth);
+        await (await ctx.fanOut(one, inputs)).results();
+      },
+    }),
   };
 }

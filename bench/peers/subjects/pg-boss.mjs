@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { PgBoss } from 'pg-boss';
-import { Ends, inBatches, untilNoneLeft } from './subject-tools.mjs';
+import { DAY_MS, Ends, inBatches, untilNoneLeft } from './subject-tools.mjs';
 
 const QUEUES = ['one', 'three', 'second', 'third', 'ping'];
 const WORK = { pollingIntervalSeconds: 0.5, batchSize: 100, burstWhenBatchFull: true };
@@ -42,7 +42,7 @@ export async function open({ url }) {
     finished: () =>
       untilNoneLeft(async () => {
         const { rows } = await pool.query(
-          `select count(*) as n from pgboss.job where state in ('created', 'active', 'retry')`,
+          `select count(*) as n from pgboss.job where state in ('created', 'active', 'retry') and start_after <= now()`,
         );
         return Number(rows[0].n);
       }),
@@ -58,6 +58,13 @@ export async function open({ url }) {
         began = () => resolve(performance.now() - sentAt);
         boss.send('ping', {}).catch(reject);
       }),
+    submitLater: (count) =>
+      inBatches(count, (batch) =>
+        boss.insert(
+          'one',
+          batch.map((nth) => ({ data: { id: `w${nth}` }, startAfter: DAY_MS / 1_000 })),
+        ),
+      ),
     async close() {
       await boss.stop({ graceful: false, wait: false }).catch(() => undefined);
       await pool.end();

@@ -7,8 +7,8 @@ import { createServer } from 'node:http2';
 import { createRequire } from 'node:module';
 import { createServer as createTcpServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { createEndpointHandler, service } from '@restatedev/restate-sdk';
-import { inFlight, pause } from './subject-tools.mjs';
+import { createEndpointHandler, RestatePromise, service } from '@restatedev/restate-sdk';
+import { ASLEEP_MS, inFlight, pause } from './subject-tools.mjs';
 
 const WIDTH = 64;
 
@@ -42,6 +42,8 @@ export async function open({ folder }) {
     await pause(100);
   }
   let began = () => undefined;
+  let asked = () => undefined;
+  let woke = () => undefined;
   let done = 0;
   const handlers = {
     one: async (ctx, nth) => {
@@ -57,6 +59,17 @@ export async function open({ folder }) {
       return third;
     },
     ping: async () => began(),
+    waits: async (ctx) => {
+      const { id, promise } = ctx.awakeable();
+      asked(id);
+      await promise;
+      woke();
+    },
+    parent: async (ctx, children) => {
+      const bench = ctx.serviceClient({ name: 'bench' });
+      const calls = Array.from({ length: children }, (_, nth) => bench.one(nth));
+      return (await RestatePromise.all(calls)).length;
+    },
   };
   const endpoint = createServer(
     createEndpointHandler({ services: [service({ name: 'bench', handlers })] }),
@@ -84,6 +97,21 @@ export async function open({ folder }) {
         began = () => resolve(performance.now() - sentAt);
         call(ingress, '/bench/ping/send', 1).catch(reject);
       }),
+    async wakeMs() {
+      const id = await new Promise((resolve, reject) => {
+        asked = resolve;
+        call(ingress, '/bench/waits/send', 1).catch(reject);
+      });
+      await pause(ASLEEP_MS);
+      const awake = new Promise((resolve) => {
+        woke = resolve;
+      });
+      const sentAt = performance.now();
+      await call(ingress, `/restate/awakeables/${id}/resolve`, 1);
+      await awake;
+      return performance.now() - sentAt;
+    },
+    fanOut: (children) => call(ingress, '/bench/parent', children),
     async close() {
       const ended = once(server, 'exit');
       server.kill('SIGTERM');

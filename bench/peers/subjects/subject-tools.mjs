@@ -5,6 +5,9 @@
 //   finished(count)           resolves when so many have ended, by the word of the store if it tells
 //   run(shape)                submits one and waits for its result
 //   pickupMs()                from a submit until the first line of its code, in milliseconds
+//   wakeMs()                  from a signal until the next line of the code that awaits it
+//   fanOut(children)          runs one execution that starts so many and waits for all
+//   submitLater(count)        stores work that is due in a day
 //   close()
 //
 // `one` and `three` are executions with one and with three durable steps. Queues without steps use a
@@ -26,6 +29,11 @@ export async function inFlight(count, width, operation) {
   };
   await Promise.all(Array.from({ length: width }, loop));
 }
+
+export const DAY_MS = 86_400_000;
+
+/** So long after its start, code that waits for a signal is asleep. */
+export const ASLEEP_MS = 100;
 
 export function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));

@@ -2,19 +2,21 @@
 
 from .calls import Answer, StepContext
 from .client import Client
-from .context import Child, Context
+from .context import Child, Context, Update
 from .errors import (
     AccessDenied,
     AttemptOver,
     ChildFailed,
     ExecutionFailed,
     HoldfastError,
+    LeaseLost,
     OutcomeUnknown,
     Refused,
     StepError,
     StepFailed,
     Unavailable,
 )
+from .lease import Lease, LeaseSession
 from .pipeline import Pipeline, Retry, pipeline, remote_step
 from .worker import Worker
 
@@ -28,6 +30,9 @@ __all__ = [
     "Context",
     "ExecutionFailed",
     "HoldfastError",
+    "Lease",
+    "LeaseLost",
+    "LeaseSession",
     "OutcomeUnknown",
     "Pipeline",
     "Refused",
@@ -36,6 +41,7 @@ __all__ = [
     "StepError",
     "StepFailed",
     "Unavailable",
+    "Update",
     "Worker",
     "pipeline",
     "remote_step",

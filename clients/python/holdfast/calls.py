@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import time
 from dataclasses import dataclass, field
@@ -119,6 +120,9 @@ class Entry:
     settles: bool = True
     children: Sequence[Mapping[str, Any]] = ()
     awaits: Sequence[Mapping[str, Any]] = ()
+    attachments: Sequence[Mapping[str, Any]] = ()
+    #: All search attributes of the execution, from this event on.
+    attributes: Optional[Mapping[str, Any]] = None
     on_stored: Optional[Callable[[float], None]] = None
 
     @property
@@ -309,6 +313,33 @@ class ReceiveCall(SleepCall):
     def on_due(self) -> None:
         if not self.run.inbox.offer(self):
             super().on_due()
+
+
+class ReceiveUpdateCall(ReceiveCall):
+    """Gets the next update of a name: its value, and the token of its reply."""
+
+    async def resolve_with(self, envelope: Mapping[str, Any]) -> None:
+        self.resolve((await self.run.decode(envelope), self._token))
+
+    async def settle(self, settlement: Settlement) -> None:
+        self._token = str(settlement.body.get("update", ""))
+        await super().settle(settlement)
+
+
+class PublishCall(Call):
+    """Stores a value that others read: a published value, or the reply to an update."""
+
+    def __init__(self, run: Run, key: str, name: str, content: Mapping[str, Any]) -> None:
+        super().__init__(run, key, name)
+        self._content = content
+
+    def start(self, opening: Optional[Opening]) -> None:
+        text = base64.b64encode(json.dumps(self._content, allow_nan=False).encode()).decode()
+        row = {"name": self.name, "type": "application/json", "bytes": text}
+        self.run.record(Entry("attached", self.name, {"key": self.key}, attachments=[row]))
+
+    async def settle(self, settlement: Settlement) -> None:
+        self.resolve(None)
 
 
 class AskCall(Call):

@@ -69,6 +69,8 @@ class Claim:
         due, self._beats_due = self._beats_due, None
         if due is not None and self.work.accepts_heartbeats:
             more = {**more, "heartbeats": list(self.heartbeats.values())[-STEPS_MAX:]}
+        if not self.work.accepts_attributes:
+            more = {name: value for name, value in more.items() if name != "attributes"}
         write = {
             "verb": verb,
             "id": self.execution["id"],
@@ -108,7 +110,9 @@ class Claim:
         self, verb: str, kind: str, body: Mapping[str, Any], more: Mapping[str, Any]
     ) -> bool:
         """Writes the end of the claim. Returns False if messages must be read first."""
-        entries = [] if verb == "finish" else self._appended
+        # The last write of an execution has no timers or questions any more.
+        is_last = verb == "finish"
+        entries = [each for each in self._appended if not is_last or each.attributes is not None]
         last = Entry(kind, None, body, settles=False)
         rows = {**rows_of(entries), **more}
         if await self._write(verb, [each.event for each in [*entries, last]], rows) is None:
@@ -157,5 +161,8 @@ def cancel_failure(reason: str) -> dict[str, Any]:
 def rows_of(entries: Sequence[Entry]) -> dict[str, Any]:
     children = [child for each in entries for child in each.children]
     awaits = [row for each in entries for row in each.awaits]
-    given = {"children": children, "awaits": awaits}
-    return {name: rows for name, rows in given.items() if rows}
+    attachments = [row for each in entries for row in each.attachments]
+    given = {"children": children, "awaits": awaits, "attachments": attachments}
+    changes = [each.attributes for each in entries if each.attributes is not None]
+    changed = {"attributes": changes[-1]} if changes else {}
+    return {**{name: rows for name, rows in given.items() if rows}, **changed}

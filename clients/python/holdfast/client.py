@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, AsyncIterator, Mapping, Optional, Sequence, Union
 
-from .errors import ExecutionFailed
+from .errors import ExecutionFailed, Refused
 from .http import Http, path_of
 from .pipeline import Pipeline, name_of
 
@@ -107,6 +107,44 @@ class Client:
         path = path_of("/v1/executions/{}/signals", id)
         await self._http.send("POST", path, {"name": name, "value": value})
 
+    async def update(
+        self,
+        id: str,
+        name: str,
+        value: Any = None,
+        *,
+        key: Optional[str] = None,
+        timeout: float = 10.0,
+    ) -> Mapping[str, Any]:
+        """Sends an update and waits for the reply. Returns its `kind`, `key` and `value`.
+
+        With `pending`, there is no reply yet: the same call with the `key` waits again.
+        """
+        wait = round(timeout * 1000)
+        given = {} if key is None else {"key": key}
+        body = {"name": name, "value": value, "waitMs": wait, **given}
+        path = path_of("/v1/executions/{}/updates", id)
+        reply: Mapping[str, Any] = await self._http.send("POST", path, body, timeout=timeout + 10)
+        return reply
+
+    async def query(self, id: str, name: str, value: Any = None) -> Any:
+        """Asks the code of an execution, which a TypeScript worker replays. Nothing is written."""
+        path = path_of("/v1/executions/{}/queries", id)
+        reply = await self._http.send("POST", path, {"name": name, "value": value}, timeout=60)
+        return reply.get("value")
+
+    async def published(self, id: str, name: str, *, timeout: float = 0.0) -> Any:
+        """Returns a value that the code published, or `None` if there is none in time."""
+        path = path_of("/v1/executions/{}/published/{}", id, name)
+        query = {"waitMs": round(timeout * 1000)}
+        try:
+            found = await self._http.send("GET", path, query=query, timeout=timeout + 10)
+        except Refused as error:
+            if error.code != "not-found":
+                raise
+            return None
+        return found.get("value")
+
     async def cancel(self, id: str, reason: Optional[str] = None) -> None:
         """Cancels an execution."""
         await self._command(id, "cancel", reason)
@@ -118,6 +156,15 @@ class Client:
     async def resume(self, id: str, reason: Optional[str] = None) -> None:
         """Resumes a paused or blocked execution."""
         await self._command(id, "resume", reason)
+
+    async def erase(self, id: str, reason: str) -> Mapping[str, Any]:
+        """Erases the values of an ended execution for good. Needs a key with the role `admin`.
+
+        Call it again while the reply has `pending`.
+        """
+        path = path_of("/v1/executions/{}/erase", id)
+        reply: Mapping[str, Any] = await self._http.send("POST", path, {"reason": reason})
+        return reply
 
     async def questions(self, execution: Optional[str] = None) -> Sequence[Mapping[str, Any]]:
         """Returns the open questions, of one execution or of all. One page: the first ones."""

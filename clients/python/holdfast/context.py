@@ -3,28 +3,56 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Mapping, Optional, Sequence, TypeVar, Union
+from uuid import NAMESPACE_OID, uuid5
 
 from .calls import (
     Answer,
     AskCall,
     ChildrenCall,
+    PublishCall,
     ReceiveCall,
+    ReceiveUpdateCall,
     SleepCall,
     SpawnCall,
     StepCall,
     StepContext,
 )
-from .errors import ChildFailed, StepFailed
+from .errors import ChildFailed, ClaimLost, StepFailed
 from .functions import invoke
 from .pipeline import Pipeline, Retry, name_of
 
 if TYPE_CHECKING:
     from .run import Run
 
+ATTRIBUTE_BYTES_MAX = 256
+
 T = TypeVar("T")
 CHILDREN_MAX = 1000
+
+
+@dataclass(frozen=True)
+class Update:
+    """An update: a signal whose sender waits for a reply. Reply or reject, once."""
+
+    value: Any
+    _context: Context = field(repr=False, compare=False)
+    _key: str = field(repr=False)
+    _token: str = field(repr=False)
+
+    async def reply(self, value: Any = None) -> None:
+        """Stores the reply, which the sender gets."""
+        run, name = self._context._run, f"holdfast.reply/{self._token}"
+        await self._context._publish("reply", self._key, name, {"out": await run.encode(value)})
+
+    async def reject(self, reason: str) -> None:
+        """Rejects the update. The sender gets `reason`."""
+        name = f"holdfast.reply/{self._token}"
+        await self._context._publish("reply", self._key, name, {"rejected": reason})
 
 
 class Child:
@@ -40,6 +68,34 @@ class Child:
         """Waits for the child and returns its output. Raises `ChildFailed` unless it completed."""
         [outcome] = await self._context._outcomes(self._key, 1)
         return _output_of(outcome)
+
+    async def signal(self, name: str, value: Any = None) -> bool:
+        """Sends the child a signal, once. Returns false if the child has ended."""
+        run = self._context._run
+
+        async def send(step: StepContext) -> bool:
+            key = str(uuid5(NAMESPACE_OID, step.idempotency_key))
+            out = json.dumps(await run.encode(value))
+            return await self._send({"kind": "signal", "name": name, "key": key, "out": out})
+
+        return await self._context._own_step("child-signal", name, send)
+
+    async def cancel(self, reason: Optional[str] = None) -> bool:
+        """Cancels the child, and does not wait for its end. Returns false if it has ended."""
+        given = {} if reason is None else {"reason": reason}
+
+        async def send(step: StepContext) -> bool:
+            return await self._send({"kind": "cancel", **given})
+
+        return await self._context._own_step("child-cancel", self.id, send)
+
+    async def _send(self, message: Mapping[str, Any]) -> bool:
+        run = self._context._run
+        claim = {"id": run.execution["id"], "fence": run.fence, "session": run.session.id}
+        reply = await run.work.message_child(run.session, self.id, {**claim, "message": message})
+        if reply.get("why") == "claim-ended":
+            raise ClaimLost("Another worker has this execution. Nothing was sent.")
+        return bool(reply["kind"] != "refused")
 
 
 class Context:
@@ -93,6 +149,23 @@ class Context:
         span = None if timeout is None else {"ms": max(0, round(timeout * 1000))}
         return self._run.enter(ReceiveCall(self._run, self._key("signal", name), name, span))
 
+    async def receive_update(self, name: str, *, timeout: Optional[float] = None) -> Update:
+        """Returns the next update of this name. Raises `TimeoutError` after `timeout`."""
+        span = None if timeout is None else {"ms": max(0, round(timeout * 1000))}
+        signal = f"update:{name}"
+        key = self._key("signal", signal)
+        value, token = await self._run.enter(ReceiveUpdateCall(self._run, key, signal, span))
+        return Update(value, self, key, token)
+
+    async def publish(self, name: str, value: Any) -> None:
+        """Publishes a value, for others to read or to wait for. The last one of a name wins."""
+        content = {"out": await self._run.encode(value)}
+        await self._publish("publish", name, f"holdfast.published/{name}", content)
+
+    async def _publish(self, kind: str, name: str, stored: str, content: Mapping[str, Any]) -> None:
+        call = PublishCall(self._run, self._key(kind, name), stored, content)
+        await self._run.enter(call)
+
     def ask(
         self,
         name: str,
@@ -132,6 +205,35 @@ class Context:
             default = {"category": "unknown", "code": error.status, "message": str(error)}
             raise StepFailed(name_of(step), error.failure or default, key, 1) from error
 
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The search attributes, with the changes that the code has made so far."""
+        return dict(self._run.attributes)
+
+    def set_attributes(self, changes: Mapping[str, Union[str, float, bool, None]]) -> None:
+        """Changes search attributes, so that lists find the execution by its state.
+
+        `None` removes one, and others stay. Names and texts have at most 256 bytes. The store has the
+        change with the next event.
+        """
+        for name, value in changes.items():
+            for text in (name, value):
+                if isinstance(text, str):
+                    if "\0" in text or len(text.encode()) > ATTRIBUTE_BYTES_MAX:
+                        raise ValueError(f"Attribute {name!r} must be text of at most 256 bytes.")
+                elif text is not None and not isinstance(text, (bool, int, float)):
+                    raise ValueError(f"Attribute {name!r} must be text, a number or a bool.")
+                elif isinstance(text, float) and not isfinite(text):
+                    raise ValueError(f"Attribute {name!r} must be a finite number.")
+        self._run.change_attributes(self._key("attributes", "set"), changes)
+
+    def patched(self, name: str) -> bool:
+        """True, unless this execution has already gone past this place in code without the patch.
+
+        So new executions take the new branch, and old ones replay the old one.
+        """
+        return self._run.is_patched(self._key("patch", name))
+
     async def run_once(self, function: Callable[[Any], Any], argument: Any) -> Any:
         """Runs a function without a record, for pipelines that do nothing else."""
         return await invoke(function, argument)
@@ -150,6 +252,14 @@ class Context:
         call = SpawnCall(self._run, key, pipeline, pipeline, list(inputs), options)
         ids: list[str] = await self._run.enter(call)
         return key, ids
+
+    async def _own_step(
+        self, kind: str, name: str, function: Callable[[StepContext], Awaitable[bool]]
+    ) -> bool:
+        retry = self._run.pipeline.retry
+        call = StepCall(self._run, self._key(kind, name), name, function, retry, None, None)
+        done: bool = await self._run.enter(call)
+        return done
 
     async def _outcomes(self, key: str, count: int) -> list[Mapping[str, Any]]:
         call = ChildrenCall(self._run, self._key("result", key), key, count)

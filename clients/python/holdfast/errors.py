@@ -48,6 +48,16 @@ class UnreadableValue(HoldfastError):
     code = "value-unreadable"
 
 
+class LeaseLost(HoldfastError):
+    """This process does not hold the lease any more. Stop the work that it protects."""
+
+    def __init__(self, key: str, fence: int, why: str = "not-held") -> None:
+        super().__init__(f'The lease "{key}" under fence {fence} is not held any more [{why}]')
+        self.key = key
+        self.fence = fence
+        self.code = why
+
+
 class StepError(HoldfastError):
     """Raise it in a step to choose the category of the failure, and the time of the next attempt.
 

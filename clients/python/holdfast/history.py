@@ -12,7 +12,16 @@ from typing import Any, Iterable, Mapping, Optional
 
 #: Events that settle a call of the code.
 SETTLING = frozenset(
-    ("step-completed", "timer-fired", "signal-received", "await-settled", "child-spawned")
+    (
+        "step-completed",
+        "timer-fired",
+        "signal-received",
+        "await-settled",
+        "attached",
+        "child-spawned",
+        # This package has no blocks under a lease, so code never makes this call: it is drift.
+        "lease-ended",
+    )
 )
 #: Events that reach the code without a call of their own.
 WITHOUT_CALL = frozenset(("child-ended", "cancel-requested"))
@@ -29,6 +38,10 @@ class Settlement:
     @property
     def key(self) -> str:
         return str(self.body.get("key", ""))
+
+    def failed(self, key: str) -> bool:
+        """True for the end of a step that failed for good."""
+        return self.kind == "step-failed" and self.key == key
 
     @property
     def needs_call(self) -> bool:
@@ -51,6 +64,14 @@ class History:
     openings: dict[str, Opening] = field(default_factory=dict)
     #: The numbers of the inbox messages that the history has.
     taken: set[int] = field(default_factory=set)
+    #: The calls that the execution waited for when it was last parked.
+    waiting: set[str] = field(default_factory=set)
+    #: The patches that the code took.
+    patches: set[str] = field(default_factory=set)
+    #: The changes of attributes that the code made, by call.
+    attributes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: The attributes before the first of them.
+    attributes_before: Optional[Mapping[str, Any]] = None
     has_awaited: bool = False
     has_checkpoint: bool = False
 
@@ -70,6 +91,15 @@ class History:
         self.taken.update(body.get("taken") or [])
         if kind == "checkpointed":
             self.has_checkpoint = True
+        elif kind == "given-back" and "redo" in body:
+            # The execution was retried, and this step begins anew.
+            self.settlements = [each for each in self.settlements if not each.failed(body["redo"])]
+        elif kind == "progressed" and "patch" in body:
+            self.patches.add(body["patch"])
+        elif kind == "progressed" and "attributes" in body:
+            self.note_attributes(body["attributes"])
+        elif kind == "parked":
+            self.waiting = set(body.get("for") or [])
         elif kind == "step-failed" and "retryInMs" in body:
             opening = self.openings.setdefault(key, Opening(seq))
             if body.get("denied"):
@@ -82,7 +112,13 @@ class History:
             self.openings[key] = Opening(seq, due=_end_of(body, at))
         elif kind in SETTLING or kind in WITHOUT_CALL or kind == "step-failed":
             self.openings.pop(key, None)
+            self.waiting.discard(key)
             self.settlements.append(Settlement(kind, body, seq))
+
+    def note_attributes(self, change: Mapping[str, Any]) -> None:
+        self.attributes[change["key"]] = change["set"]
+        if self.attributes_before is None:
+            self.attributes_before = change.get("before")
 
 
 def _end_of(body: Mapping[str, Any], at: float) -> Optional[float]:

@@ -26,6 +26,8 @@ class Work:
         self.http = http
         #: The coordinator takes heartbeats of steps.
         self.accepts_heartbeats = False
+        #: The coordinator takes changes of attributes.
+        self.accepts_attributes = False
 
     async def ask(
         self,
@@ -88,6 +90,13 @@ class Work:
             items.extend(page["items"])
             if not page.get("more") or not page["items"]:
                 return items
+
+    async def message_child(
+        self, session: Session, child: str, body: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        path = path_of("/v1/work/children/{}", child)
+        reply: Mapping[str, Any] = await self.ask(session, "POST", path, body)
+        return reply
 
     async def expire_awaits(self, session: Session, id: str) -> None:
         await self.ask(session, "POST", path_of("/v1/work/executions/{}/expire-awaits", id), {})

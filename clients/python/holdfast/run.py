@@ -37,6 +37,7 @@ PARK_AFTER_MS = 500
 #: How long the code may take to make the call that the history has next.
 DRIFT_GRACE = 2.0
 CLAIMS_WITHOUT_PROGRESS_MAX = 5
+ATTRIBUTES_MAX = 64
 #: Turns of the loop in which the code reacts to a result before it gets the next.
 _TURNS = 10
 _DRIFT_FIX = (
@@ -62,6 +63,7 @@ class Run(Claim):
         self._history = History()
         self._settlements: list[Settlement] = []
         self._missing_open: set[str] = set()
+        self._missing_waits: set[str] = set()
         self._deferred: list[Call] = []
         self._outbox: list[Entry] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -72,6 +74,7 @@ class Run(Claim):
         self._is_noticed = False
         self._is_stopping = False
         self._is_abandoned = False
+        self._attributes: Optional[dict[str, Any]] = None
         self.inbox = Inbox(self, set())
 
     # What calls and the worker use.
@@ -87,6 +90,7 @@ class Run(Claim):
         self.calls[call.key] = call
         self._deferred.append(call)
         self._missing_open.discard(call.key)
+        self._missing_waits.discard(call.key)
         call.entered()
         self._wake()
         return call.future
@@ -109,6 +113,45 @@ class Run(Claim):
             body = {"log": f"{key} advanced in attempt {attempt}", "inside": True}
             self._appended.append(Entry("progressed", None, body, settles=False))
         self._wake()
+
+    def is_patched(self, key: str) -> bool:
+        """True if the history has the patch, or if no earlier claim came past this place."""
+        patches = self._history.patches
+        if key in patches:
+            return True
+        # Results of this claim have no seq.
+        is_behind = bool(self._settlements) and self._settlements[0].seq > 0
+        if is_behind or self._missing_open or self._missing_waits:
+            return False
+        patches.add(key)
+        body = {"log": f"{key} taken", "inside": True, "patch": key}
+        self._appended.append(Entry("progressed", None, body, settles=False))
+        return True
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The search attributes where the code is now."""
+        if self._attributes is None:
+            before = self._history.attributes_before
+            stored = self.execution.get("attributes") or {}
+            self._attributes = dict(stored if before is None else before)
+        return self._attributes
+
+    def change_attributes(self, key: str, changes: Mapping[str, Any]) -> None:
+        before, recorded = self.attributes, self._history.attributes.get(key)
+        change = changes if recorded is None else recorded
+        after = {k: v for k, v in {**before, **change}.items() if v is not None}
+        if recorded is None:
+            if len(after) > ATTRIBUTES_MAX:
+                message = f"At most {ATTRIBUTES_MAX} attributes are allowed; got {len(after)}."
+                raise ValueError(message)
+            is_first = self._history.attributes_before is None
+            line = {"key": key, "set": dict(change), **({"before": before} if is_first else {})}
+            self._history.note_attributes(line)
+            body = {"log": f"attributes: {json.dumps(change)}", "inside": True, "attributes": line}
+            entry = Entry("progressed", None, body, settles=False, attributes=after)
+            self._appended.append(entry)
+        self._attributes = after
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs something that keeps the execution in this process."""
@@ -160,6 +203,7 @@ class Run(Claim):
             self._history = History.read(events)
             self._settlements = list(self._history.settlements)
             self._missing_open = set(self._history.openings)
+            self._missing_waits = set(self._history.waiting)
             self.has_awaited = self._history.has_awaited
             self.inbox = Inbox(self, self._history.taken)
         await self._check_support()

@@ -101,6 +101,7 @@ class Worker:
             if reply.get("version", VERSION) != VERSION:
                 raise Refused(200, "version-unknown", "The coordinator speaks another version.")
             self._work.accepts_heartbeats = reply.get("heartbeats") is True
+            self._work.accepts_attributes = reply.get("attributes") is True
             return
 
     async def _work_in_session(self) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 
-from holdfast import Context, Retry, Worker, pipeline, remote_step
+from holdfast import Context, LeaseSession, Retry, Worker, pipeline, remote_step
 
 
 @remote_step("conform-echo")
@@ -75,7 +75,28 @@ async def slow(ctx: Context, given):
     return await ctx.step("after", lambda step: "done")
 
 
+@pipeline("conform-attributes")
+async def attributes(ctx: Context, _):
+    ctx.set_attributes({"stage": "packing", "hold": True})
+    await ctx.step("pack", lambda step: None)
+    ctx.set_attributes({"stage": "packed", "hold": None})
+    return ctx.attributes
+
+
+@pipeline("conform-lease")
+async def lease(ctx: Context, given):
+    async def hold(step):
+        async with LeaseSession("conform", ttl=3.0) as session:
+            async with session.hold(given["key"], wait=True) as held:
+                found = None if held.checkpoint is None else held.checkpoint.decode()
+                await held.save(given["text"].encode())
+                return {"fence": held.fence, "found": found}
+
+    return await ctx.step("hold", hold)
+
+
 PIPELINES = [echo, steps, retry, parallel, sleep, receive, question, child, large, slow]
+PIPELINES += [attributes, lease]
 
 if __name__ == "__main__":
     logging.basicConfig(level=os.environ.get("LOG", "ERROR"))

@@ -53,6 +53,36 @@ class Histories(unittest.TestCase):
         self.assertEqual((history.has_awaited, history.taken), (True, {1, 2}))
 
 
+    def test_patches_and_the_calls_of_the_last_park(self):
+        history = History.read(
+            [
+                event(3, "progressed", log="…", inside=True, patch="patch:fee#1"),
+                event(4, "parked", **{"for": ["signal:go#1", "signal:stop#1"]}),
+                event(5, "signal-received", key="signal:go#1", n=1),
+            ]
+        )
+        self.assertEqual((history.patches, history.waiting), ({"patch:fee#1"}, {"signal:stop#1"}))
+
+    def test_a_retry_of_the_execution_forgets_the_failure_of_its_step(self):
+        failure = {"category": "retryable", "code": "down", "message": "down"}
+        history = History.read(
+            [
+                event(3, "step-completed", key="step:a#1", out={"v": 1}),
+                event(4, "step-failed", key="step:b#1", failure=failure, attempt=5),
+                event(5, "given-back", why="retrying", attempt=1, redo="step:b#1"),
+            ]
+        )
+        self.assertEqual([each.key for each in history.settlements], ["step:a#1"])
+
+    def test_attributes_begin_with_those_before_the_first_change(self):
+        first = {"key": "attributes:set#1", "set": {"stage": "packing"}, "before": {"hold": True}}
+        second = {"key": "attributes:set#2", "set": {"hold": None}}
+        lines = [event(n, "progressed", log="…", attributes=each) for n, each in ((3, first), (4, second))]
+        history = History.read(lines)
+        changes = {"attributes:set#1": {"stage": "packing"}, "attributes:set#2": {"hold": None}}
+        self.assertEqual((history.attributes, history.attributes_before), (changes, {"hold": True}))
+
+
 class Retries(unittest.TestCase):
     def test_pauses_grow_up_to_the_maximum_and_end_with_the_attempts(self):
         retry = Retry(attempts=4, initial=1, factor=10, maximum=50, jitter=0)
@@ -69,6 +99,9 @@ class Ids(unittest.TestCase):
         pattern = r"^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
         for _ in range(100):
             self.assertRegex(new_execution_id(), pattern)
+        made = [new_execution_id() for _ in range(1_000)]
+        self.assertEqual(made, sorted(made))
+        self.assertEqual(len({id[24:] for id in made}), len(made))
         # The example of docs/reference/worker-protocol.md.
         id = question_id("01890a5d-ac96-774b-bcce-b302099a8057", "await:approval#1")
         self.assertEqual(id, "01890a5d-ac96-73df-ac67-24778ba9939a")

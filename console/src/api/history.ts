@@ -19,13 +19,14 @@ export interface FullHistory {
 
 /**
  * The component keeps the events that were read. To show another execution, mount another component:
- * give it a React key.
+ * give it a React key. Two components of one page need a `reader` each, or they would share the reads
+ * and not the events.
  */
-export function useHistory(id: string, everyMs: number | false): FullHistory {
+export function useHistory(id: string, everyMs: number | false, reader = 'page'): FullHistory {
   const [events, setEvents] = useState<readonly HistoryMessage[]>([]);
   const read = useRef<HistoryMessage[]>([]);
   const query = useQuery({
-    queryKey: ['history', id],
+    queryKey: ['history', reader, id],
     meta: LIVE,
     refetchInterval: everyMs,
     // The component keeps the events, so the query cache need not.

@@ -14,6 +14,13 @@ export interface Concern {
   readonly verb: string;
 }
 
+/** The filter of executions that a range counts. */
+export function rangeQuery(from: string | undefined, to: string | undefined): string {
+  const given = { ...(from && { endedFrom: from }), ...(to && { endedTo: to }) };
+  const text = new URLSearchParams(given).toString();
+  return text === '' ? '' : `&${text}`;
+}
+
 /** A ready execution normally waits for less than this. */
 const LONG_WAIT_MS = 60_000;
 const CAUSES_MAX = 3;
@@ -23,10 +30,16 @@ export function cappedText({ count, capped }: Count, one: string): string {
   return capped ? `${plural(count, one, '').trim()}+ ${one}s` : plural(count, one);
 }
 
+interface ConcernOptions {
+  readonly rollouts?: readonly PipelineRolloutMessage[] | undefined;
+  /** The end of the range; now by default. */
+  readonly to?: string | undefined;
+}
+
 export function concernsOf(
   overview: OverviewMessage,
-  trends?: Pick<TrendsMessage, 'pipelines'>,
-  rollouts: readonly PipelineRolloutMessage[] = [],
+  trends?: Pick<TrendsMessage, 'pipelines' | 'from'>,
+  { rollouts = [], to }: ConcernOptions = {},
 ): readonly Concern[] {
   const { storeProblem, deadLetters, questions, workers } = overview;
   const nowMs = Date.parse(overview.at);
@@ -43,8 +56,9 @@ export function concernsOf(
     ...overview.pipelines.flatMap(blockedConcern),
     ...(trends?.pipelines ?? [])
       .filter((figures) => !isRedriven(figures, deadLetters))
-      .flatMap((figures) => failingConcern(figures, rollouts)),
+      .flatMap((figures) => failingConcern(figures, rollouts, rangeQuery(trends?.from, to))),
     ...letterConcern(deadLetters),
+    ...quarantinedConcern(deadLetters),
     ...(workers.stuck === 0
       ? []
       : [
@@ -164,6 +178,7 @@ function isRedriven(
 function failingConcern(
   { pipeline, release, ended }: TrendsMessage['pipelines'][number],
   rollouts: readonly PipelineRolloutMessage[],
+  range: string,
 ): readonly Concern[] {
   const bad = ended.failed + ended.quarantined;
   const all = bad + ended.completed + ended.cancelled + ended.compensated;
@@ -174,7 +189,7 @@ function failingConcern(
     return [
       {
         ...{ key: `failing/${pipeline}`, severity: 'bad', title: `${pipeline} is failing` },
-        ...{ detail, to: `/executions?pipeline=${path}&status=failed&status=quarantined` },
+        ...{ detail, to: `/executions?pipeline=${path}&status=failed&status=quarantined${range}` },
         verb: 'View',
       },
     ];
@@ -219,11 +234,28 @@ function letterConcern(letters: OverviewMessage['deadLetters']): readonly Concer
   if (letters.count === 0) return [];
   const causes = letters.causes.slice(0, CAUSES_MAX).map(({ code, count }) => `${code} ${count}`);
   const more = letters.causes.length - causes.length;
+  const details = [
+    `${countText(letters.lastHour.count)}${letters.lastHour.capped ? '+' : ''} in the last hour`,
+    ...causes,
+    ...(more === 0 ? [] : [`${more} more`]),
+  ];
   return [
     {
       ...{ key: 'letters', severity: 'bad', to: '/dead-letters', verb: 'Triage' },
       title: `${cappedText(letters, 'dead letter')}, ${plural(letters.causes.length, 'cause')}`,
-      detail: `${causes.join(' · ')}${more === 0 ? '' : ` · ${more} more`}`,
+      detail: details.join(' · '),
+    },
+  ];
+}
+
+/** Their compensations are incomplete, so a re-drive alone does not repair them. */
+function quarantinedConcern({ quarantined }: OverviewMessage['deadLetters']): readonly Concern[] {
+  if (quarantined.count === 0) return [];
+  return [
+    {
+      ...{ key: 'quarantined', severity: 'quarantine', to: '/quarantine', verb: 'Repair' },
+      title: `${cappedText(quarantined, 'execution')} quarantined`,
+      detail: 'A compensation failed for good, or the execution repeatedly ended its worker.',
     },
   ];
 }

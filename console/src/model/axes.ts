@@ -1,4 +1,6 @@
-// Axes of charts: positions from 0 to 1, and round labels. Pure.
+// Axes of charts: positions from 0 to 1, and round labels.
+
+import { timeText } from './time-text.ts';
 
 export interface Mark {
   readonly at: number;
@@ -44,14 +46,11 @@ export function logAxis(values: readonly number[], format: Format): ChartAxis {
   };
 }
 
-const CLOCK = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
-const BY_MINUTE = new Intl.DateTimeFormat(undefined, CLOCK);
-const BY_DAY = new Intl.DateTimeFormat(undefined, { ...CLOCK, month: 'short', day: '2-digit' });
 const DAY_MS = 86_400_000;
 const TIMES = 5;
 
 export function momentText(ms: number, rangeMs: number): string {
-  return (rangeMs > DAY_MS ? BY_DAY : BY_MINUTE).format(ms);
+  return timeText(rangeMs > DAY_MS ? 'dayMinute' : 'minute', ms);
 }
 
 /** Times at every fifth of the range. */

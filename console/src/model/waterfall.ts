@@ -329,10 +329,7 @@ function overlap(one: Row, other: Row): boolean {
 }
 
 export function rangeOf({ spans }: Row): { readonly fromMs: number; readonly toMs: number } {
-  return {
-    fromMs: spans[0]?.fromMs ?? 0,
-    toMs: spans.at(-1)?.toMs ?? Number.POSITIVE_INFINITY,
-  };
+  return { fromMs: spans[0]?.fromMs ?? 0, toMs: spans.at(-1)?.toMs ?? Number.POSITIVE_INFINITY };
 }
 
 /** How long an ended execution was run, queued, under a lost lease, and waiting; parts of 0 ms are left out. */

@@ -86,3 +86,10 @@ export function callText(key: string): string {
 export function actorText(actor: string): string {
   return actor === 'anybody' || actor === 'unknown' ? 'anonymous' : actor;
 }
+
+const CHILD = /\b(?:child|first is) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/;
+
+/** The child that an explanation names, if there is one. */
+export function childIn(sentence: string): string | undefined {
+  return CHILD.exec(sentence)?.[1];
+}

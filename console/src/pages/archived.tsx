@@ -8,11 +8,12 @@ import type {
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useCaller, useOperation, useRead } from '../api/reads.ts';
 import { durationText, plural, shortId } from '../model/words.ts';
-import { type Fact, FactList } from '../parts/facts.tsx';
+import { erasedFacts, type Fact, FactList } from '../parts/facts.tsx';
 import { Status, Time } from '../parts/marks.tsx';
-import { PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
+import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { Link } from '../router.tsx';
 import { ArchivedParts } from './archived-parts.tsx';
+import { EraseButton } from './execution-operations.tsx';
 
 export function ArchivedPage({ id }: { readonly id: string }): ReactNode {
   const read = useRead(requestTo('GET /v1/archive/:id', { id }));
@@ -31,9 +32,18 @@ export function ArchivedPage({ id }: { readonly id: string }): ReactNode {
               beside={<Status status={archived.status} holds={['archived']} />}
             >
               {caller?.roles.includes('operate') === true ? <Verify id={id} /> : null}
+              <EraseButton execution={archived} />
             </PageHead>
             <Facts archived={archived} />
-            <ArchivedParts archived={archived} />
+            {archived.erased?.ofArchive !== true ? (
+              <ArchivedParts archived={archived} />
+            ) : (
+              <Empty title="Values were erased">
+                <p>
+                  The archive has the digests of {plural(archived.documents.length, 'document')}.
+                </p>
+              </Empty>
+            )}
           </>
         )}
       </Shown>
@@ -54,6 +64,7 @@ function Facts({ archived }: { readonly archived: ArchivedInFullMessage }): Reac
     ...(redriveOf === undefined
       ? []
       : [['Re-drive of', <ArchivedLink key="r" id={redriveOf} />] as const]),
+    ...erasedFacts(archived.erased),
     [
       'Location',
       <span key="location" className="mono digest">
@@ -86,9 +97,9 @@ function Verify({ id }: { readonly id: string }): ReactNode {
         {operation.isPending ? 'Verifying…' : 'Verify'}
       </button>
       {data === undefined ? null : (
-        <p className={data.kind === 'intact' ? 'good' : 'bad'} role="status">
-          {data.kind === 'intact'
-            ? `${plural(data.documents, 'document')} verified, all intact`
+        <p className={data.kind === 'damaged' ? 'bad' : 'good'} role="status">
+          {data.kind !== 'damaged'
+            ? `${plural(data.documents, 'document')} verified, all ${data.kind}`
             : `Damaged: ${data.damages.map(({ document, why }) => `${document} (${why})`).join(', ')}. Restore from a backup.`}
         </p>
       )}

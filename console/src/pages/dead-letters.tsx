@@ -1,11 +1,13 @@
 // Dead letters by cause.
 
 import type { ReactNode } from 'react';
+import type { OverviewMessage } from '../../../src/features/overview/messages.ts';
 import type { DeadLetterMessage } from '../../../src/features/repair/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOverview } from '../api/overview.ts';
 import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
 import { type Cause, causesOf } from '../model/causes.ts';
+import { timeText } from '../model/time-text.ts';
 import { callText, countText, plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
 import { LongTable } from '../parts/long-table.tsx';
@@ -18,6 +20,8 @@ import { goWith, type PageLocation, useLocation } from '../router.tsx';
 export function DeadLettersPage(): ReactNode {
   const location = useLocation();
   const groups = useRead(requestTo('GET /v1/dead-letters/groups', { open: true }));
+  // Its figures stand in the rows. If they came later, they would move them.
+  const { isPending: isCounting } = useOverview();
   const found = causesOf(groups.data?.items ?? []);
   const total = found.reduce((sum, { count }) => sum + count, 0);
   return (
@@ -31,13 +35,13 @@ export function DeadLettersPage(): ReactNode {
         }
       />
       <Shown
-        of={groups}
+        of={{ error: groups.error, isPending: groups.isPending || isCounting }}
         isEmpty={groups.data !== undefined && found.length === 0}
         empty={<NoLetters />}
       >
         <Groups groups={found} location={location} />
       </Shown>
-      {groups.isPending ? null : <Letters location={location} />}
+      {groups.isPending || isCounting ? null : <Letters location={location} />}
     </>
   );
 }
@@ -62,14 +66,14 @@ function Groups({
 }): ReactNode {
   const { operate: mayOperate } = useMay();
   const { data: overview } = useOverview();
-  const messageOf = ({ pipeline, code }: Cause): string | undefined =>
-    overview?.deadLetters.causes.find((each) => each.pipeline === pipeline && each.code === code)
-      ?.message;
+  const countedOf = ({ pipeline, code }: Cause) =>
+    overview?.deadLetters.causes.filter((each) => each.pipeline === pipeline && each.code === code);
   const most = Math.max(1, ...groups.map(({ count }) => count));
   return (
     <ul className="causes">
       {groups.map((cause) => {
         const { pipeline, code, step, steps, count, at, isUndo } = cause;
+        const counted = countedOf(cause);
         return (
           <li key={`${pipeline}/${code}/${step ?? ''}`} className="card cause">
             <button
@@ -86,18 +90,18 @@ function Groups({
                   : callText(step)}
             </button>
             <span>{pipeline}</span>
-            <span className="about cause-message">{messageOf(cause)}</span>
+            <span className="about cause-message">{counted?.[0]?.message}</span>
             <ShareBar part={count / most} severity="bad" label={plural(count, 'dead letter')} />
             <span className="number">{countText(count)}</span>
-            <span className="about">
-              last seen <Time at={at} />
+            <span className="about" title={firstText(counted)}>
+              {trendText(counted)}last seen <Time at={at} />
             </span>
             <span className="actions">
               {mayOperate ? (
                 <BulkButton
                   action="redrive"
                   {...(isUndo ? { mode: 'compensate' } : {})}
-                  label={isUndo ? 'Retry compensation…' : 'Re-drive all…'}
+                  label={`${isUndo ? 'Retry' : 'Re-drive'} ${plural(count, isUndo ? 'compensation' : 'dead letter')}…`}
                   filter={{ pipeline, code, ...(step === undefined ? {} : { step }), open: true }}
                 />
               ) : null}
@@ -107,6 +111,21 @@ function Groups({
       })}
     </ul>
   );
+}
+
+type Counted = OverviewMessage['deadLetters']['causes'];
+
+/** Whether a cause still produces dead letters, or ended before a repair. */
+function trendText(counted: Counted | undefined): string {
+  if (counted === undefined || counted.length === 0) return '';
+  const lastHour = counted.reduce((sum, each) => sum + each.lastHour, 0);
+  return `${countText(lastHour)} in the last hour · `;
+}
+
+/** When the first of them ended. */
+function firstText(counted: Counted | undefined): string | undefined {
+  const [first] = (counted ?? []).map(({ firstAt }) => firstAt).toSorted();
+  return first && `first seen ${timeText('full', Date.parse(first))}`;
 }
 
 const COLUMNS: readonly Column<DeadLetterMessage>[] = [

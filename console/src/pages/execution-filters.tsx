@@ -8,6 +8,7 @@ import { statusText } from '../model/words.ts';
 import { Time } from '../parts/marks.tsx';
 import { RANGES } from '../parts/range-choice.tsx';
 import { type BuiltInView, SavedViews } from '../parts/saved-views.tsx';
+import { TimeField } from '../parts/time-field.tsx';
 import { go, goWith, type PageLocation } from '../router.tsx';
 
 interface FiltersProps {
@@ -86,18 +87,24 @@ const SORTS = [
   ['ended', 'Last ended first'],
 ] as const;
 
+/** A range of ends is read in the order of ends, as the API does. */
+export function defaultSort(query: URLSearchParams): 'newest' | 'ended' {
+  return query.has('endedFrom') || query.has('endedTo') ? 'ended' : 'newest';
+}
+
 export function sortText(sort: string | null): string {
   const [, text] = SORTS.find(([name]) => name === sort) ?? SORTS[0];
   return text.toLowerCase();
 }
 
 function SortChoice({ location }: { readonly location: PageLocation }): ReactNode {
+  const first = defaultSort(location.query);
   return (
     <select
       aria-label="Order"
-      value={location.query.get('sort') ?? 'newest'}
+      value={location.query.get('sort') ?? first}
       onChange={({ target }) =>
-        goWith(location, { sort: target.value === 'newest' ? undefined : target.value })
+        goWith(location, { sort: target.value === first ? undefined : target.value })
       }
     >
       {SORTS.map(([name, text]) => (
@@ -110,24 +117,30 @@ function SortChoice({ location }: { readonly location: PageLocation }): ReactNod
 }
 
 const CUSTOM = 'custom';
+const ENDED = 'ended';
 
-/** When executions were submitted: a range up to now, or two times. */
+/** When executions were submitted or ended: a range up to now, or two times. */
 function TimeChoice({ location, from }: FiltersProps): ReactNode {
   const { query } = location;
   const isCustom = query.has('submittedFrom') || query.has('submittedTo');
+  const isByEnd = query.has('endedFrom') || query.has('endedTo');
   const choose = (range: string): void => {
-    const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
+    const start = from ?? new Date(Date.now() - 3_600_000).toISOString();
     goWith(location, {
-      range: range === CUSTOM ? undefined : range,
-      submittedFrom: range === CUSTOM ? (from ?? hourAgo) : undefined,
+      range: range === CUSTOM || range === ENDED ? undefined : range,
+      submittedFrom: range === CUSTOM ? start : undefined,
       submittedTo: undefined,
+      endedFrom: range === ENDED ? start : undefined,
+      endedTo: undefined,
     });
   };
   return (
     <>
       <select
-        aria-label="Submitted"
-        value={isCustom ? CUSTOM : from === undefined ? '' : (query.get('range') ?? '')}
+        aria-label="Time range"
+        value={
+          isByEnd ? ENDED : isCustom ? CUSTOM : from === undefined ? '' : (query.get('range') ?? '')
+        }
         onChange={({ target }) => choose(target.value)}
       >
         <option value="">Any time</option>
@@ -136,12 +149,19 @@ function TimeChoice({ location, from }: FiltersProps): ReactNode {
             Last {text}
           </option>
         ))}
-        <option value={CUSTOM}>Between two times</option>
+        <option value={CUSTOM}>Submitted between two times</option>
+        <option value={ENDED}>Ended between two times</option>
       </select>
       {isCustom ? (
         <>
           <TimeField location={location} name="submittedFrom" label="Submitted from" />
           <TimeField location={location} name="submittedTo" label="Submitted before" />
+        </>
+      ) : null}
+      {isByEnd ? (
+        <>
+          <TimeField location={location} name="endedFrom" label="Ended from" />
+          <TimeField location={location} name="endedTo" label="Ended before" />
         </>
       ) : null}
       {from === undefined ? null : (
@@ -153,52 +173,33 @@ function TimeChoice({ location, from }: FiltersProps): ReactNode {
   );
 }
 
-interface TimeFieldProps {
+interface FlagChipProps {
   readonly location: PageLocation;
-  readonly name: 'submittedFrom' | 'submittedTo';
-  readonly label: string;
+  readonly name: 'topLevel' | 'staleOwner';
+  readonly text: string;
 }
 
-/** In the browser's time zone. */
-function TimeField({ location, name, label }: TimeFieldProps): ReactNode {
-  const at = Date.parse(location.query.get(name) ?? '');
-  const offsetMs = new Date(at).getTimezoneOffset() * 60_000;
-  const local = Number.isNaN(at) ? '' : new Date(at - offsetMs).toISOString().slice(0, 19);
+function FlagChip({ location, name, text }: FlagChipProps): ReactNode {
+  const isOn = location.query.get(name) === 'true';
   return (
-    <label className="time-field">
-      {label}
+    <label className={isOn ? 'chip chip-on' : 'chip'}>
       <input
-        key={local}
-        type="datetime-local"
-        step={1}
-        defaultValue={local}
-        onBlur={({ target }) => {
-          if (target.value === local) return;
-          const typed = new Date(target.value);
-          goWith(location, { [name]: target.value === '' ? undefined : typed.toISOString() });
-        }}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter') event.currentTarget.blur();
-        }}
+        type="checkbox"
+        checked={isOn}
+        onChange={() => goWith(location, { [name]: isOn ? undefined : 'true' })}
       />
+      {text}
     </label>
   );
 }
 
 function StatusChoice({ location }: { readonly location: PageLocation }): ReactNode {
   const chosen = location.query.getAll('status');
-  const isTop = location.query.get('topLevel') === 'true';
   return (
     <fieldset className="chips">
       <legend className="hidden">Status</legend>
-      <label className={isTop ? 'chip chip-on' : 'chip'}>
-        <input
-          type="checkbox"
-          checked={isTop}
-          onChange={() => goWith(location, { topLevel: isTop ? undefined : 'true' })}
-        />
-        Top level only
-      </label>
+      <FlagChip location={location} name="topLevel" text="Top level only" />
+      <FlagChip location={location} name="staleOwner" text="Stale owner" />
       {STATUSES.map((status) => {
         const isOn = chosen.includes(status);
         return (

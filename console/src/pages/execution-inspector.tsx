@@ -81,6 +81,11 @@ function Parts({ title, badge, parts, children }: PartsProps): ReactNode {
   );
 }
 
+function absentText({ erased }: InspectorProps['execution']): string {
+  if (erased !== undefined) return 'Values were erased. Their digests are in the stored history.';
+  return 'Payloads are encrypted. The coordinator has no codec for them.';
+}
+
 function ExecutionDetails({ execution, result, events }: InspectorProps): ReactNode {
   const failure = result?.failure;
   const isSealed = execution.sealed === true;
@@ -90,7 +95,7 @@ function ExecutionDetails({ execution, result, events }: InspectorProps): ReactN
       parts={[
         failure === undefined ? undefined : ['Error', <ErrorView key="e" failure={failure} />],
         isSealed
-          ? ['Input', <p key="s">Payloads are encrypted. The coordinator has no codec for them.</p>]
+          ? ['Input', <p key="s">{absentText(execution)}</p>]
           : ['Input', <JsonView key="i" value={execution.input ?? null} label="Input" />],
         result?.status === 'completed' && !isSealed
           ? ['Output', <JsonView key="o" value={result.output ?? null} label="Output" />]

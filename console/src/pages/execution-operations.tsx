@@ -6,12 +6,20 @@ import type { ExecutionInFull } from '../../../src/protocol/messages/execution.t
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type Read, useMay, useOperation, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
-import { Dialog, DialogActions, OperationButton, ReasonField, reasoned } from '../parts/dialog.tsx';
+import {
+  Dialog,
+  DialogActions,
+  DialogButton,
+  OperationButton,
+  ReasonField,
+  reasoned,
+} from '../parts/dialog.tsx';
 import { ExecutionLink } from '../parts/marks.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 import { showToast } from '../parts/toast.tsx';
 import { useValueFields } from '../parts/value-fields.tsx';
 import { go } from '../router.tsx';
+import { CompensationOperations } from './compensation.tsx';
 import { RepinButton } from './execution-repin.tsx';
 import { StartButton, useInputSchema } from './start-dialog.tsx';
 
@@ -29,6 +37,9 @@ export function ExecutionOperations({
       {mayOperate ? <NoteButton id={execution.id} /> : null}
       {mayOperate && !isEnded ? <HoldButton execution={execution} /> : null}
       {mayOperate && !isEnded ? <SignalButton id={execution.id} /> : null}
+      {mayOperate && execution.status === 'waiting' && execution.compensating ? (
+        <CompensationOperations id={execution.id} />
+      ) : null}
       {may.admin && !isEnded && execution.release !== undefined ? (
         <RepinButton execution={execution} />
       ) : null}
@@ -40,7 +51,8 @@ export function ExecutionOperations({
         />
       ) : null}
       {mayCancel && !isEnded ? <CancelButton id={execution.id} /> : null}
-      {mayOperate && REDRIVABLE.has(execution.status) ? (
+      {isEnded ? <EraseButton execution={execution} /> : null}
+      {mayOperate && REDRIVABLE.has(execution.status) && execution.erased === undefined ? (
         <RedriveButton execution={execution} />
       ) : null}
     </>
@@ -89,6 +101,34 @@ function CancelButton({ id }: { readonly id: string }): ReactNode {
   );
 }
 
+interface Erasable {
+  readonly execution: Pick<ExecutionInFull, 'id' | 'erased'>;
+}
+
+/** For an ended execution, in the store or in the archive. */
+export function EraseButton({ execution: { id, erased } }: Erasable): ReactNode {
+  const { admin } = useMay();
+  const isDone = erased !== undefined && erased.pending === undefined;
+  if (!admin || isDone) return null;
+  return (
+    <OperationButton
+      label={erased === undefined ? 'Erase values…' : 'Finish erasure…'}
+      className="danger"
+      ask={{
+        title: 'Erase values?',
+        sentence:
+          'Input, results, messages, answers, attachments, log lines and texts of errors are removed for good. Steps, times and digests stay. Children and re-drives keep their own values, and backups are not changed.',
+        verb: 'Erase values',
+        dismiss: 'Keep values',
+        isDanger: true,
+        needsReason: true,
+        operation: (reason) => requestTo('POST /v1/executions/:id/erase', { id, reason }),
+        done: 'Values erased',
+      }}
+    />
+  );
+}
+
 /** Not `compensated`: nothing is left to continue from. */
 const REDRIVABLE: ReadonlySet<string> = new Set(['failed', 'cancelled', 'quarantined']);
 
@@ -101,9 +141,8 @@ export function useDeadLetter(id: string, status: string | undefined): Read<Dead
 }
 
 function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
-  const { id, status } = execution;
+  const { id, status, compensating: isUndoing } = execution;
   const redrivenBy = useDeadLetter(id, status).data?.redrivenBy;
-  const isUndoing = status === 'quarantined';
   const verb = isUndoing ? 'Retry compensation' : 'Re-drive execution';
   return (
     <RedriveOpener
@@ -141,7 +180,7 @@ interface RedriveFromProps {
 
 export function RedriveFromButton({ execution, call, step }: RedriveFromProps): ReactNode {
   const { operate } = useMay();
-  if (!operate || !REPEATABLE.has(execution.status)) return null;
+  if (!operate || !REPEATABLE.has(execution.status) || execution.erased) return null;
   return (
     <RedriveOpener
       label="Re-drive from here…"
@@ -168,14 +207,10 @@ function RedriveOpener({
   className,
   ...redrive
 }: RedriveProps & { readonly label: string; readonly className: string }): ReactNode {
-  const [isOpen, setOpen] = useState(false);
   return (
-    <>
-      <button type="button" className={className} onClick={() => setOpen(true)}>
-        {label}
-      </button>
-      {isOpen ? <RedriveDialog {...redrive} onClose={() => setOpen(false)} /> : null}
-    </>
+    <DialogButton label={label} className={className}>
+      {(onClose) => <RedriveDialog {...redrive} onClose={onClose} />}
+    </DialogButton>
   );
 }
 
@@ -250,14 +285,10 @@ function NoteButton({ id }: { readonly id: string }): ReactNode {
 }
 
 function SignalButton({ id }: { readonly id: string }): ReactNode {
-  const [isOpen, setOpen] = useState(false);
   return (
-    <>
-      <button type="button" onClick={() => setOpen(true)}>
-        Signal…
-      </button>
-      {isOpen ? <SignalDialog id={id} onClose={() => setOpen(false)} /> : null}
-    </>
+    <DialogButton label="Signal…">
+      {(onClose) => <SignalDialog id={id} onClose={onClose} />}
+    </DialogButton>
   );
 }
 

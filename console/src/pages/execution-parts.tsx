@@ -10,12 +10,13 @@ import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type Child, useChildren } from '../api/children.ts';
 import { itemsOf, useRead } from '../api/reads.ts';
 import { bodyOf } from '../model/events.ts';
-import { actionText, actorText, countedText } from '../model/words.ts';
+import { actionText, actorText, countedText, durationText } from '../model/words.ts';
 import { JsonView } from '../parts/json.tsx';
 import { LongTable } from '../parts/long-table.tsx';
 import { ExecutionLink, Fence, MsTime, Status, Time } from '../parts/marks.tsx';
 import { Empty, Shown } from '../parts/notes.tsx';
 import type { Column } from '../parts/table.tsx';
+import { Link } from '../router.tsx';
 
 export function Values({
   execution,
@@ -24,6 +25,13 @@ export function Values({
   readonly execution: ExecutionInFull;
   readonly result: ResultMessage | undefined;
 }): ReactNode {
+  if (execution.erased !== undefined) {
+    return (
+      <Empty title="Values were erased">
+        <p>Steps, times and digests are still there.</p>
+      </Empty>
+    );
+  }
   if (execution.sealed === true) {
     return (
       <Empty title="Payloads cannot be decoded">
@@ -110,6 +118,12 @@ export function Related({ execution }: { readonly execution: ExecutionInFull }):
               'children',
             )}
           </h3>
+          <p className="actions">
+            <Link to={`/executions?parent=${id}`}>Show in Executions</Link>
+            <Link to={`/executions?parent=${id}&status=failed&status=quarantined`}>
+              Only failed ones
+            </Link>
+          </p>
           <LongTable
             label="Children"
             columns={CHILDREN}
@@ -123,20 +137,52 @@ export function Related({ execution }: { readonly execution: ExecutionInFull }):
   );
 }
 
-export function Records({ id }: { readonly id: string }): ReactNode {
-  const audit = useRead(requestTo('GET /v1/audit', { target: 'execution', targetId: id }));
+interface RecordsProps {
+  readonly execution: ExecutionInFull;
+  readonly redrivenBy: string | undefined;
+}
+
+/** The line of a re-drive: of this execution, or the one that created it. Jobs write no audit record for it. */
+function RedriveLine({ id, text, other }: { id: string; text: string; other: string }): ReactNode {
+  const request = requestTo('GET /v1/executions/:id/history', { id, limit: 1 });
+  const [submitted] = useRead(request).data?.items ?? [];
+  if (submitted === undefined) return null;
+  const { by, reason } = bodyOf(submitted);
+  return (
+    <li>
+      <Time at={submitted.at} /> <strong>{text}</strong> <ExecutionLink id={other} />
+      {by === undefined ? null : ` by ${actorText(by)}`} <span className="about">{reason}</span>
+    </li>
+  );
+}
+
+export function Records({ execution, redrivenBy }: RecordsProps): ReactNode {
+  const { id, redriveOf } = execution;
+  const audit = useRead(requestTo('GET /v1/audit', { execution: id }));
   const refused = useRead(requestTo('GET /v1/refused-writes', { execution: id }), {
     everyMs: 3_000,
   });
-  const operations = audit.data?.items ?? [];
+  // Re-drives have lines of their own, with the other execution.
+  const operations = (audit.data?.items ?? []).filter(
+    ({ action }) => action !== 'redrive' || redrivenBy === undefined,
+  );
+  const redrives = [redriveOf, redrivenBy].filter((each) => each !== undefined);
   const writes = refused.data?.items ?? [];
   return (
     <Shown
       of={audit}
-      isEmpty={audit.data !== undefined && operations.length + writes.length === 0}
+      isEmpty={
+        audit.data !== undefined && operations.length + writes.length + redrives.length === 0
+      }
       empty={<Empty title="No operator actions and no refused writes" />}
     >
       <ul className="relatives">
+        {redrivenBy === undefined ? null : (
+          <RedriveLine id={redrivenBy} text="Re-driven as" other={redrivenBy} />
+        )}
+        {redriveOf === undefined ? null : (
+          <RedriveLine id={id} text="Re-drive of" other={redriveOf} />
+        )}
         {writes.map((write) => (
           <li key={`${write.session}${write.verb}${write.fence}`}>
             <Time at={write.lastAt} /> <strong className="bad">Write refused:</strong> {write.owner}{' '}
@@ -148,6 +194,8 @@ export function Records({ id }: { readonly id: string }): ReactNode {
             )}{' '}
             <span className="about">
               ({write.why}
+              {write.lateMs === undefined ? '' : `, ${durationText(write.lateMs)} late`}
+              {write.transport === undefined ? '' : `, over ${write.transport}`}
               {write.count > 1 ? `, ${write.count} times` : ''})
             </span>
           </li>

@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOperation, useRead } from '../api/reads.ts';
-import { Dialog, DialogActions, ReasonField, reasoned } from '../parts/dialog.tsx';
+import { Dialog, DialogActions, DialogButton, ReasonField, reasoned } from '../parts/dialog.tsx';
 import { ProblemNote, Shown } from '../parts/notes.tsx';
 
 interface RepinProps {
@@ -12,14 +12,10 @@ interface RepinProps {
 }
 
 export function RepinButton({ execution }: RepinProps): ReactNode {
-  const [isOpen, setOpen] = useState(false);
   return (
-    <>
-      <button type="button" onClick={() => setOpen(true)}>
-        Repin…
-      </button>
-      {isOpen ? <RepinDialog execution={execution} onClose={() => setOpen(false)} /> : null}
-    </>
+    <DialogButton label="Repin…">
+      {(onClose) => <RepinDialog execution={execution} onClose={onClose} />}
+    </DialogButton>
   );
 }
 

@@ -16,12 +16,19 @@ import { cappedText } from '../model/attention.ts';
 import { ownersOf } from '../model/events.ts';
 import { ENDED, severityOf } from '../model/statuses.ts';
 import { splitOf, waterfallOf } from '../model/waterfall.ts';
-import { actorText, countText, durationText, shortId, statusText } from '../model/words.ts';
-import { type Fact, FactList } from '../parts/facts.tsx';
+import {
+  actorText,
+  childIn,
+  countText,
+  durationText,
+  shortId,
+  statusText,
+} from '../model/words.ts';
+import { erasedFacts, type Fact, FactList } from '../parts/facts.tsx';
 import { ExecutionLink, Fence, LinkedText, Status, Time, Until } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown, StoreProblemNote } from '../parts/notes.tsx';
 import { Tabs } from '../parts/tabs.tsx';
-import { goWith, Link, useLocation } from '../router.tsx';
+import { go, goWith, Link, useLocation } from '../router.tsx';
 import { HistoryTable } from './execution-history.tsx';
 import { Inspector } from './execution-inspector.tsx';
 import { ExecutionOperations, useDeadLetter } from './execution-operations.tsx';
@@ -37,6 +44,21 @@ export interface Explained {
 }
 
 const POLL_MS = 1_500;
+
+/** Finds the execution that has a key, and goes to its page. */
+export function KeyedExecutionPage({ id: ref }: { readonly id: string }): ReactNode {
+  const { data, error, isPending } = useRead(requestTo('GET /v1/executions/:id', { id: ref }));
+  const id = data?.id;
+  useEffect(() => {
+    if (id !== undefined) go(`/executions/${id}`, 'replace');
+  }, [id]);
+  return (
+    <>
+      <PageHead title="Execution" />
+      <Shown of={{ error, isPending }}>{null}</Shown>
+    </>
+  );
+}
 
 export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
   const loaded = useExecution(id);
@@ -85,7 +107,7 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
             <Why
               explained={explained.data}
               error={explained.error}
-              status={execution.status}
+              execution={execution}
               others={loaded.others}
             />
             <Facts execution={execution} events={loaded.history.events} />
@@ -187,12 +209,14 @@ function ArchivedNote({ id }: { readonly id: string }): ReactNode {
 interface WhyProps {
   readonly explained: Explained | undefined;
   readonly error: unknown;
-  readonly status: string;
+  readonly execution: ExecutionInFull;
   readonly others: Others | undefined;
 }
 
-function Why({ explained, error, status, others }: WhyProps): ReactNode {
+function Why({ explained, error, execution, others }: WhyProps): ReactNode {
   if (explained === undefined) return <ProblemNote error={error} />;
+  const { id, status } = execution;
+  const child = childIn(explained.sentence);
   return (
     <>
       <p className={`why why-${severityOf(status, explained.code)}`} role="status">
@@ -208,8 +232,28 @@ function Why({ explained, error, status, others }: WhyProps): ReactNode {
             </Link>
           </>
         )}
+        {explained.code === 'waiting-for-answer' ? <RequestLink id={id} /> : null}
+        {child === undefined ? null : (
+          <>
+            {' '}
+            <Link to={`/executions/${child}`}>Open the child</Link>
+          </>
+        )}
       </p>
       <StoreProblemNote by={explained.storeProblem} />
+    </>
+  );
+}
+
+/** The first open request of the execution, in the inbox. */
+function RequestLink({ id }: { readonly id: string }): ReactNode {
+  const { data } = useRead(requestTo('GET /v1/awaits', { execution: id, limit: 1 }));
+  const [request] = data?.items ?? [];
+  if (request === undefined) return null;
+  return (
+    <>
+      {' '}
+      <Link to={`/inbox?await=${encodeURIComponent(request.id)}`}>Open the request</Link>
     </>
   );
 }
@@ -239,7 +283,9 @@ function Facts({ execution, events }: FactsProps): ReactNode {
     ...(took === undefined
       ? []
       : [['Duration', <Duration key="took" ms={took} events={events} />] as const]),
-    ...(worker === undefined ? [] : [['Worker', worker] as const]),
+    ...(worker === undefined
+      ? []
+      : [['Worker', <FilterLink key="worker" name="worker" value={worker} />] as const]),
     ...(fence === undefined ? [] : [['Fence', <Fence key="fence" fence={fence} />] as const]),
     ['Lane', lane],
     ...(redrivenBy === undefined
@@ -251,13 +297,51 @@ function Facts({ execution, events }: FactsProps): ReactNode {
     ...(template === undefined
       ? []
       : [['Template', `${template.id} (v${template.version})`] as const]),
+    ...erasedFacts(execution.erased),
     ...(deadlineAt === undefined
       ? []
       : [['Deadline', <Time key="due" at={deadlineAt} />] as const]),
-    ...(execution.tags.length === 0 ? [] : [['Tags', execution.tags.join(', ')] as const]),
-    ...Object.entries(execution.attributes).map(([name, value]) => [name, String(value)] as const),
+    ...(execution.tags.length === 0
+      ? []
+      : [
+          [
+            'Tags',
+            <span key="tags" className="actions">
+              {execution.tags.map((tag) => (
+                <FilterLink key={tag} name="tag" value={tag} />
+              ))}
+            </span>,
+          ] as const,
+        ]),
+    ...Object.entries(execution.attributes).map(
+      ([name, value]) => [name, <AttributeLink key="of" name={name} value={value} />] as const,
+    ),
   ];
   return <FactList facts={facts} id={execution.id} />;
+}
+
+interface FilterLinkProps {
+  readonly name: 'worker' | 'tag' | 'where';
+  readonly value: string;
+  readonly text?: string;
+}
+
+/** Leads to the other executions that have it. */
+function FilterLink({ name, value, text = value }: FilterLinkProps): ReactNode {
+  return <Link to={`/executions?${new URLSearchParams({ [name]: value })}`}>{text}</Link>;
+}
+
+interface AttributeProps {
+  readonly name: string;
+  readonly value: string | number | boolean;
+}
+
+/** A filter cannot name an attribute with an operator in it. */
+function AttributeLink({ name, value }: AttributeProps): ReactNode {
+  const text = String(value);
+  if (/[=<>:"]/.test(name)) return text;
+  const shown = typeof value === 'string' ? JSON.stringify(value) : text;
+  return <FilterLink name="where" value={`${name}=${shown}`} text={text} />;
 }
 
 interface DurationProps {
@@ -332,6 +416,7 @@ function Parts({ execution, history, result, ...selection }: PartsProps): ReactN
   const named = location.query.get('tab') as Tab | null;
   const tab = named !== null && TABS.includes(named) ? named : 'History';
   const logs = events.filter(isLog);
+  const redrivenBy = useDeadLetter(execution.id, execution.status).data?.redrivenBy;
   return (
     <section className="card">
       <Tabs
@@ -355,7 +440,7 @@ function Parts({ execution, history, result, ...selection }: PartsProps): ReactN
         {tab === 'Log' ? <LogLines events={logs} /> : null}
         {tab === 'Input & output' ? <Values execution={execution} result={result} /> : null}
         {tab === 'Related' ? <Related execution={execution} /> : null}
-        {tab === 'Activity' ? <Records id={execution.id} /> : null}
+        {tab === 'Activity' ? <Records execution={execution} redrivenBy={redrivenBy} /> : null}
       </Tabs>
     </section>
   );

@@ -5,7 +5,8 @@ import { locatedMessage } from '../../../src/execution/failure.ts';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { withTyped } from '../api/call.ts';
-import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
+import { useOverview } from '../api/overview.ts';
+import { useMay, usePages, useRead } from '../api/reads.ts';
 import { cappedText } from '../model/attention.ts';
 import { OPEN } from '../model/statuses.ts';
 import { durationText } from '../model/words.ts';
@@ -17,7 +18,7 @@ import { type Order, PageList } from '../parts/page-list.tsx';
 import { RANGES } from '../parts/range-choice.tsx';
 import type { Column } from '../parts/table.tsx';
 import { type PageLocation, useLocation } from '../router.tsx';
-import { Filters, sortText } from './execution-filters.tsx';
+import { defaultSort, Filters, sortText } from './execution-filters.tsx';
 import { StartButton } from './start-dialog.tsx';
 
 const COLUMNS: readonly Column<ExecutionMessage>[] = [
@@ -41,7 +42,7 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
   {
     title: 'Status',
     width: 'minmax(9rem, 2.2fr)',
-    cell: ({ status, holds, compensating, failure }) => (
+    cell: ({ status, holds, compensating, failure, pipeline, release }) => (
       <>
         <Status
           status={status}
@@ -52,6 +53,9 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
             {failure.message}
           </span>
         )}
+        {status === 'queued' && holds.length === 0 ? (
+          <Unserved pipeline={pipeline} release={release} />
+        ) : null}
       </>
     ),
   },
@@ -76,6 +80,20 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
   },
 ];
 
+interface Served {
+  readonly pipeline: string;
+  readonly release: string | undefined;
+}
+
+/** The reason why a ready execution waits, if no worker has its pipeline or its release. */
+function Unserved({ pipeline, release }: Served): ReactNode {
+  const { data } = useOverview();
+  const figures = data?.pipelines.find(
+    (each) => each.pipeline === pipeline && each.release === release,
+  );
+  return figures?.workers === 0 ? <span className="failed-at">No worker serves it</span> : null;
+}
+
 /** The age of an open execution. */
 function Duration({ submittedAt, endedAt }: ExecutionMessage): ReactNode {
   const now = useNow();
@@ -88,7 +106,17 @@ function Duration({ submittedAt, endedAt }: ExecutionMessage): ReactNode {
 /** Filters in the URL, by their names in the API. */
 const FILTERS = [
   ...(['status', 'pipeline', 'release', 'worker', 'tag', 'hold', 'where', 'q', 'key'] as const),
-  ...(['code', 'parent', 'topLevel', 'redriven', 'submittedFrom', 'submittedTo'] as const),
+  ...([
+    'code',
+    'parent',
+    'topLevel',
+    'staleOwner',
+    'redriven',
+    'submittedFrom',
+    'submittedTo',
+    'endedFrom',
+    'endedTo',
+  ] as const),
 ] as const;
 
 function filterIn(
@@ -125,7 +153,7 @@ export function ExecutionsPage(): ReactNode {
   const location = useLocation();
   const from = useRangeStart(location);
   const filter = filterIn(location, from);
-  const sort = location.query.get('sort');
+  const sort = location.query.get('sort') ?? defaultSort(location.query);
   const order = useMemo(() => orderOf(sort), [sort]);
   const list = requestTo('GET /v1/executions', { limit: 200 });
   const pages = usePages(withTyped(list, { ...filter, sort: sort ?? '' }), { everyMs: 3_000 });
@@ -141,7 +169,6 @@ export function ExecutionsPage(): ReactNode {
         <StartButton label="Start execution…" />
       </PageHead>
       <Filters location={location} from={from} />
-      <RedriveNote found={itemsOf(pages)} isByKey={'q' in filter || 'key' in filter} />
       <PageList
         label="Executions"
         columns={COLUMNS}
@@ -150,25 +177,6 @@ export function ExecutionsPage(): ReactNode {
         empty={isFiltered ? <NothingFits /> : <NothingYet />}
       />
     </>
-  );
-}
-
-interface RedriveNoteProps {
-  readonly found: readonly ExecutionMessage[];
-  readonly isByKey: boolean;
-}
-
-/** A key finds the first execution, and its re-drive has the work. */
-function RedriveNote({ found: [first, ...others], isByKey }: RedriveNoteProps): ReactNode {
-  const isOne = isByKey && first !== undefined && others.length === 0;
-  const { data } = useRead(requestTo('GET /v1/dead-letters/:id', { id: first?.id ?? '' }), {
-    isEnabled: isOne && WRONG.has(first.status),
-  });
-  if (!isOne || data?.redrivenBy === undefined) return null;
-  return (
-    <p>
-      {first.key ?? first.id} was re-driven as <ExecutionLink id={data.redrivenBy} />.
-    </p>
   );
 }
 
@@ -187,9 +195,10 @@ function BulkOfList({ filter }: { readonly filter: ReturnType<typeof filterIn> }
   });
   if (!operate || action === undefined || count === undefined || count.count === 0) return null;
   const isUndo = action === 'redrive' && filter['status']?.includes('failed') === false;
-  const verb = action === 'cancel' ? 'Cancel' : isUndo ? 'Retry compensation of' : 'Re-drive';
+  const verb = action === 'cancel' ? 'Cancel' : isUndo ? 'Retry' : 'Re-drive';
+  const what = isUndo ? 'compensation' : 'execution';
   const bulk = { action, filter: body, ...(isUndo ? { mode: 'compensate' as const } : {}) };
-  return <BulkButton {...bulk} label={`${verb} ${cappedText(count, 'execution')}…`} />;
+  return <BulkButton {...bulk} label={`${verb} ${cappedText(count, what)}…`} />;
 }
 
 type ListFilter = ReturnType<typeof filterIn>;
@@ -209,7 +218,7 @@ function openOf({ status = [] }: ListFilter): { readonly status: readonly string
 }
 
 const LISTS: ReadonlySet<string> = new Set(['status', 'where']);
-const BOOLEANS: ReadonlySet<string> = new Set(['topLevel', 'redriven']);
+const BOOLEANS: ReadonlySet<string> = new Set(['topLevel', 'staleOwner', 'redriven']);
 
 /** The filters as a job takes them: one value each, except for lists. */
 function bodyOf<More extends object>(filter: ReturnType<typeof filterIn>, more: More) {

@@ -46,9 +46,7 @@ function useSelection(items: readonly InteractionMessage[], location: PageLocati
 export function InboxPage(): ReactNode {
   const location = useLocation();
   const assignee = location.query.get('assignee') ?? '';
-  const pages = usePages(requestTo('GET /v1/awaits', { assignee, limit: 100 }), {
-    everyMs: 2_000,
-  });
+  const pages = usePages(requestTo('GET /v1/awaits', { assignee, limit: 100 }), { everyMs: 2_000 });
   const { open, chosen, done, onNext } = useSelection(itemsOf(pages), location);
   const interaction = open.find(({ id }) => id === chosen);
   return (

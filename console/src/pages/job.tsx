@@ -17,6 +17,7 @@ import { OperationButton, reasoned } from '../parts/dialog.tsx';
 import { LongTable } from '../parts/long-table.tsx';
 import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { ShareBar } from '../parts/share-bar.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Link } from '../router.tsx';
 
@@ -31,13 +32,21 @@ const COLUMNS: readonly Column<Item>[] = [
   { title: 'Execution', width: '11rem', cell: ({ target }) => <ExecutionLink id={target} /> },
   {
     title: 'Outcome',
+    isWide: true,
     width: 'minmax(10rem, 1fr)',
     cell: ({ outcome }) => outcomeText(outcome),
   },
   {
     title: 'New execution',
-    width: '11rem',
-    cell: ({ made }) => (made === undefined ? '' : <ExecutionLink id={made} />),
+    width: 'minmax(11rem, 1fr)',
+    cell: ({ made, madeStatus }) =>
+      made === undefined ? (
+        ''
+      ) : (
+        <>
+          <ExecutionLink id={made} /> {madeStatus && <Status status={madeStatus} />}
+        </>
+      ),
   },
   { title: 'Done at', isWide: true, width: '9rem', cell: ({ at }) => <Time at={at} /> },
 ];
@@ -58,10 +67,7 @@ export function JobPage({ id }: { readonly id: string }): ReactNode {
           <p className="crumb">
             <Link to="/jobs">Jobs</Link> / <span className="mono">{id}</span>
           </p>
-          <PageHead
-            title={titleOf(job)}
-            about={<Status status={job.status} holds={job.paused ? ['paused'] : []} />}
-          >
+          <PageHead title={titleOf(job)} about={<JobStatus job={job} />}>
             {ENDED.has(job.status) ? null : <JobOperations job={job} />}
           </PageHead>
           <Progress job={job} />
@@ -84,6 +90,12 @@ export function JobPage({ id }: { readonly id: string }): ReactNode {
   );
 }
 
+/** Not "Completed": the executions that a finished job created may have failed. */
+export function JobStatus({ job }: { readonly job: JobMessage }): ReactNode {
+  const status = job.status === 'completed' ? 'finished' : job.status;
+  return <Status status={status} holds={job.paused ? ['paused'] : []} />;
+}
+
 function titleOf({ action, dryRun }: JobMessage): string {
   const text = actionText(action).toLowerCase();
   return dryRun ? `Preview of bulk ${text}` : `Bulk ${text}`;
@@ -92,13 +104,27 @@ function titleOf({ action, dryRun }: JobMessage): string {
 function Progress({ job }: { readonly job: JobMessage }): ReactNode {
   const until = job.endedAt === undefined ? Date.now() : Date.parse(job.endedAt);
   const tookMs = Math.max(1, until - Date.parse(job.submittedAt));
+  const { expected, seen } = job;
+  const isKnown = expected !== undefined && expected > 0;
   return (
     <section className="card progress" aria-label="Progress">
       <p role="status">
-        <strong>{plural(job.seen, 'item')}</strong> in {durationText(tookMs)} (
-        {countText(Math.round((job.seen * 1_000) / tookMs))}/s). Started by {actorText(job.actor)}.
-        {job.reason === '' ? '' : ` Reason: ${job.reason}`}
+        <strong>
+          {isKnown
+            ? `${countText(seen)} of ${plural(expected, 'counted item')}`
+            : plural(seen, 'item')}
+        </strong>{' '}
+        in {durationText(tookMs)} ({countText(Math.round((seen * 1_000) / tookMs))}/s
+        {isKnown && seen > 0 && seen < expected && !ENDED.has(job.status) && !job.paused
+          ? `, about ${durationText(((expected - seen) * tookMs) / seen)} left`
+          : ''}
+        ). Started by {actorText(job.actor)}.{job.reason === '' ? '' : ` Reason: ${job.reason}`}
       </p>
+      {isKnown ? (
+        <ShareBar part={Math.min(1, seen / expected)} severity="ok" label="items done" />
+      ) : null}
+      <Matching job={job} />
+      <Results job={job} />
       <ul className="outcomes">
         {Object.entries(job.outcomes).map(([outcome, count]) => (
           <li key={outcome}>
@@ -107,6 +133,50 @@ function Progress({ job }: { readonly job: JobMessage }): ReactNode {
         ))}
       </ul>
     </section>
+  );
+}
+
+/** What the job takes, with the list of executions that match now. */
+function Matching({ job: { action, filter } }: { readonly job: JobMessage }): ReactNode {
+  if (filter === undefined) return null;
+  const { step, open, ...rest } = filter;
+  const query = new URLSearchParams(
+    Object.entries({ ...(open === true && { redriven: false }), ...rest }).flatMap(
+      ([name, value]) => [value].flat().map((each): [string, string] => [name, String(each)]),
+    ),
+  );
+  const parts = Object.entries(filter).map(
+    ([name, value]) => `${name} = ${[value].flat().join(', ')}`,
+  );
+  return (
+    <p className="about">
+      {parts.length === 0 ? 'All executions of the project' : `Matching ${parts.join(' · ')}`}{' '}
+      {step === undefined ? (
+        <Link to={`/executions?${query}`}>
+          {action === 'cancel' ? 'Executions that match now' : 'Executions that still match'}
+        </Link>
+      ) : null}
+    </p>
+  );
+}
+
+/** A job that has completed says nothing about the executions that it created. */
+function Results({ job: { results = {} } }: { readonly job: JobMessage }): ReactNode {
+  const all = Object.values(results).reduce((sum, count) => sum + count, 0);
+  if (all === 0) return null;
+  const bad = (results['failed'] ?? 0) + (results['quarantined'] ?? 0);
+  return (
+    <p className="results" role="status">
+      <strong className={bad > 0 ? 'bad' : undefined}>
+        {bad > 0 ? `${countText(bad)} of ${plural(all, 'execution')} failed again.` : 'Now:'}
+      </strong>{' '}
+      {Object.entries(results).map(([status, count]) => (
+        <span key={status}>
+          {countText(count)} <Status status={status} />{' '}
+        </span>
+      ))}
+      {bad > 0 ? <Link to="/dead-letters">Dead letters</Link> : null}
+    </p>
   );
 }
 

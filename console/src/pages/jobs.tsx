@@ -5,11 +5,12 @@ import type { JobMessage } from '../../../src/features/repair/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { usePages } from '../api/reads.ts';
 import { actionText, actorText, countText } from '../model/words.ts';
-import { Status, Time } from '../parts/marks.tsx';
+import { Time } from '../parts/marks.tsx';
 import { Empty, PageHead } from '../parts/notes.tsx';
 import { PageList, readText } from '../parts/page-list.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Link } from '../router.tsx';
+import { JobStatus } from './job.tsx';
 
 const COLUMNS: readonly Column<JobMessage>[] = [
   {
@@ -22,11 +23,7 @@ const COLUMNS: readonly Column<JobMessage>[] = [
       </Link>
     ),
   },
-  {
-    title: 'Status',
-    width: '9rem',
-    cell: ({ status, paused }) => <Status status={status} holds={paused ? ['paused'] : []} />,
-  },
+  { title: 'Status', width: '9rem', cell: (job) => <JobStatus job={job} /> },
   {
     title: 'Items',
     isWide: true,

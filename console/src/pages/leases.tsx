@@ -35,9 +35,13 @@ function Leases(): ReactNode {
   const { admin } = useMay();
   const [typed, setTyped] = useState('');
   const [prefix, setPrefix] = useState('');
-  const pages = usePages(requestTo('GET /v1/leases', { prefix, limit: 200 }), {
-    everyMs: 2_000,
-  });
+  const [isStale, setStale] = useState(false);
+  const pages = usePages(
+    requestTo('GET /v1/leases', { prefix, limit: 200, ...(isStale && { staleOwner: true }) }),
+    {
+      everyMs: 2_000,
+    },
+  );
   const items = itemsOf(pages);
   const columns = admin ? [...LEASES, ACTIONS] : LEASES;
   return (
@@ -48,6 +52,10 @@ function Leases(): ReactNode {
             ? 'Leases'
             : countedText({ count: items.length, hasMore: pages.hasNextPage }, 'lease')}
         </h2>
+        <label className={isStale ? 'chip chip-on' : 'chip'}>
+          <input type="checkbox" checked={isStale} onChange={() => setStale(!isStale)} />
+          Stale owner
+        </label>
         <form
           className="search"
           onSubmit={(event) => {
@@ -69,7 +77,9 @@ function Leases(): ReactNode {
         isEmpty={pages.data !== undefined && items.length === 0}
         empty={
           <p className="about">
-            {prefix === '' ? (
+            {isStale ? (
+              'Every holder sends its heartbeats in time.'
+            ) : prefix === '' ? (
               <>
                 No leases yet. Acquire one with <code>session.acquire('invoice/7')</code>.
               </>

@@ -37,7 +37,7 @@ export function TrendCharts({ trends, location }: TrendChartsProps): ReactNode {
           >
             Reset zoom
           </button>{' '}
-          <Link to={`/executions?${shownIn(location)}`}>Executions submitted in this range</Link>
+          <Link to={`/executions?${shownIn(location)}`}>Executions that ended in this range</Link>
         </p>
       ) : null}
     </div>
@@ -47,7 +47,7 @@ export function TrendCharts({ trends, location }: TrendChartsProps): ReactNode {
 function shownIn({ query }: PageLocation): URLSearchParams {
   const pipeline = query.get('pipeline');
   return new URLSearchParams({
-    ...{ submittedFrom: query.get('from') ?? '', submittedTo: query.get('to') ?? '' },
+    ...{ endedFrom: query.get('from') ?? '', endedTo: query.get('to') ?? '' },
     ...(pipeline === null ? {} : { pipeline }),
   });
 }

@@ -144,7 +144,7 @@ const COLUMNS: readonly Column<PipelineRow>[] = [
   {
     title: 'Oldest ready',
     isWide: true,
-    width: '6.2rem',
+    width: '7.4rem',
     isNumber: true,
     cell: ({ oldestReadyAt }) => (oldestReadyAt === undefined ? '–' : <Until at={oldestReadyAt} />),
   },

@@ -7,7 +7,7 @@ import { blockedIn, sumOf } from '../../../src/features/overview/model.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOverview } from '../api/overview.ts';
 import { useMay, useRead } from '../api/reads.ts';
-import { concernsOf } from '../model/attention.ts';
+import { concernsOf, rangeQuery } from '../model/attention.ts';
 import { aboutText, countText } from '../model/words.ts';
 import { HeatMap } from '../parts/heat-map.tsx';
 import { PageHead, ProblemNote } from '../parts/notes.tsx';
@@ -47,7 +47,7 @@ export function OverviewPage(): ReactNode {
   const concerns =
     overview.data === undefined || !isComplete
       ? undefined
-      : concernsOf(overview.data, read, rollouts.data?.items);
+      : concernsOf(overview.data, read, { rollouts: rollouts.data?.items, to });
   const names = [...new Set(overview.data?.pipelines.map((each) => each.pipeline))];
   return (
     <>
@@ -70,7 +70,7 @@ export function OverviewPage(): ReactNode {
       {/* After the list, whose length would move them. */}
       {concerns === undefined && overview.error === null ? null : (
         <>
-          <Figures overview={overview.data} trends={trends.data} pipeline={pipeline} />
+          <Figures overview={overview.data} trends={trends.data} pipeline={pipeline} to={to} />
           <TrendCharts trends={trends.data} location={location} />
           <div className="overview-split">
             <PipelineTable overview={overview.data} trends={trends.data} />
@@ -101,9 +101,11 @@ interface FiguresProps {
   readonly overview: OverviewMessage | undefined;
   readonly trends: TrendsMessage | undefined;
   readonly pipeline: string | undefined;
+  /** The end of the range; now by default. */
+  readonly to: string | undefined;
 }
 
-function Figures({ overview, trends, pipeline }: FiguresProps): ReactNode {
+function Figures({ overview, trends, pipeline, to }: FiguresProps): ReactNode {
   const pipelines = (overview?.pipelines ?? []).filter(
     (each) => pipeline === undefined || each.pipeline === pipeline,
   );
@@ -135,7 +137,7 @@ function Figures({ overview, trends, pipeline }: FiguresProps): ReactNode {
         value={trends === undefined ? undefined : bad === undefined ? '–' : partText(bad)}
         severity={bad !== undefined && bad > 0 ? 'failed' : undefined}
         about={badBefore === undefined ? ' ' : `${partText(badBefore)} before`}
-        to="/executions?status=failed&status=quarantined"
+        to={`/executions?status=failed&status=quarantined${pipeline === undefined ? '' : `&pipeline=${encodeURIComponent(pipeline)}`}${rangeQuery(trends?.from, to)}`}
       />
       <Figure
         name="Median duration"
@@ -177,7 +179,12 @@ function Figures({ overview, trends, pipeline }: FiguresProps): ReactNode {
         value={
           workers === undefined ? undefined : `${countText(workers.running)} / ${countText(slots)}`
         }
-        about={workers === undefined ? ' ' : `${countText(workers.ready)} workers ready`}
+        about={
+          workers === undefined
+            ? ' '
+            : `busy of all · ${countText(workers.ready)} ${workers.ready === 1 ? 'worker' : 'workers'} ready`
+        }
+        title="A slot runs one execution. The concurrency of a worker is its number of slots."
         to="/workers"
       >
         <ShareBar
@@ -224,10 +231,11 @@ interface FigureProps {
   readonly about: string;
   readonly severity?: 'failed' | undefined;
   readonly to?: string;
+  readonly title?: string;
   readonly children?: ReactNode;
 }
 
-function Figure({ name, value, about, severity, to, children }: FigureProps): ReactNode {
+function Figure({ name, value, about, severity, to, title, children }: FigureProps): ReactNode {
   const content = (
     <>
       <span>{name}</span>
@@ -239,6 +247,8 @@ function Figure({ name, value, about, severity, to, children }: FigureProps): Re
     </>
   );
   return (
-    <li className="card figure">{to === undefined ? content : <Link to={to}>{content}</Link>}</li>
+    <li className="card figure" title={title}>
+      {to === undefined ? content : <Link to={to}>{content}</Link>}
+    </li>
   );
 }

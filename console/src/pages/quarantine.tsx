@@ -1,20 +1,21 @@
 // Executions that need manual action: quarantined and blocked ones, and failing compensations.
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { call } from '../api/call.ts';
-import { useHistory } from '../api/history.ts';
-import { isLive, itemsOf, type Pages, useMay, useOperation, usePages } from '../api/reads.ts';
+import { isLive, itemsOf, type Pages, useMay, usePages } from '../api/reads.ts';
+import { cappedText } from '../model/attention.ts';
 import { OPEN } from '../model/statuses.ts';
 import { plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
 import { Dialog, DialogActions, OperationButton, ReasonField, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink, LinkedText, Time } from '../parts/marks.tsx';
-import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
+import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { showToast } from '../parts/toast.tsx';
 import { go, Link } from '../router.tsx';
+import { CompensationOperations } from './compensation.tsx';
 
 /** The event stream does not report executions that begin to wait. */
 const POLL = { everyMs: 3_000 } as const;
@@ -50,15 +51,15 @@ export function QuarantinePage(): ReactNode {
           about="A compensation failed for good, or the execution repeatedly ended the process of its worker. Fix the cause first."
           pages={quarantined}
           query="status=quarantined&redriven=false"
-          bulk={<RedriveCauses items={itemsOf(quarantined)} />}
-          operations={(each) => (isPoison(each) ? null : <QuarantinedOperations id={each.id} />)}
+          bulk={<RedriveCauses pages={quarantined} />}
+          operations={(each) => <QuarantinedOperations execution={each} />}
         />
         <Group
           title="Blocked"
           about="Their code does not match their history, threw outside of a step, or does not accept the input. The reason names the repair."
           pages={blocked}
           query="hold=blocked"
-          bulk={<BlockedBulk items={itemsOf(blocked)} />}
+          bulk={<BlockedBulk pages={blocked} />}
           operations={({ id }) => <ResumeButton id={id} />}
         />
         <Group
@@ -72,11 +73,6 @@ export function QuarantinePage(): ReactNode {
       </Shown>
     </>
   );
-}
-
-/** Its compensations did not fail: it ended the processes of its workers. Its own page has the repair. */
-function isPoison({ failure }: ExecutionMessage): boolean {
-  return failure?.code === 'poison';
 }
 
 function NothingHere(): ReactNode {
@@ -161,22 +157,28 @@ function Why({ id, seq }: Pick<ExecutionMessage, 'id' | 'seq'>): ReactNode {
   return data === undefined ? null : <LinkedText text={`${data.sentence} ${data.advice ?? ''}`} />;
 }
 
+const RETRY = ['Retry', 'compensation'] as const;
+const REDRIVE = ['Re-drive', 'dead letter'] as const;
+
 /** One button for each cause, because the causes are fixed apart. */
-function RedriveCauses({ items }: { readonly items: readonly ExecutionMessage[] }): ReactNode {
-  const causes = new Map(
-    items.map((each) => [`${each.pipeline}/${each.failure?.code ?? ''}`, each] as const),
+function RedriveCauses({ pages }: { readonly pages: Pages<ExecutionMessage> }): ReactNode {
+  const causes = Map.groupBy(
+    itemsOf(pages),
+    ({ pipeline, failure }) => `${pipeline}/${failure?.code ?? ''}`,
   );
   return (
     <span className="actions">
-      {[...causes].map(([key, each]) => {
-        const { pipeline, failure } = each;
+      {[...causes].map(([key, found]) => {
+        const [{ pipeline, failure, compensating }] = found as [ExecutionMessage];
+        const [verb, what] = compensating ? RETRY : REDRIVE;
+        const count = { count: found.length, capped: pages.hasNextPage };
         const code = failure === undefined ? {} : { code: failure.code };
         return (
           <BulkButton
             key={key}
             action="redrive"
-            {...(isPoison(each) ? {} : { mode: 'compensate' })}
-            label={`${isPoison(each) ? 'Re-drive all' : 'Retry all compensations'}: ${pipeline}, ${failure?.code ?? 'failed'}…`}
+            {...(compensating ? { mode: 'compensate' } : {})}
+            label={`${verb} ${cappedText(count, what)}: ${pipeline}, ${failure?.code ?? 'failed'}…`}
             filter={{ pipeline, ...code, ...QUARANTINED }}
           />
         );
@@ -185,14 +187,16 @@ function RedriveCauses({ items }: { readonly items: readonly ExecutionMessage[] 
   );
 }
 
-function BlockedBulk({ items }: { readonly items: readonly ExecutionMessage[] }): ReactNode {
+function BlockedBulk({ pages }: { readonly pages: Pages<ExecutionMessage> }): ReactNode {
+  const items = itemsOf(pages);
+  const count = { count: items.length, capped: pages.hasNextPage };
   if (items.length === 0) return null;
   return (
     <span className="actions">
       <ResumeAll items={items} />
       <BulkButton
         action="cancel"
-        label="Cancel blocked…"
+        label={`Cancel ${cappedText(count, 'blocked execution')}…`}
         filter={{ hold: 'blocked', status: [...OPEN] }}
       />
     </span>
@@ -262,101 +266,28 @@ function ResumeButton({ id }: { readonly id: string }): ReactNode {
   );
 }
 
-function QuarantinedOperations({ id }: { readonly id: string }): ReactNode {
+/** One whose workers died has no compensation to retry. */
+function QuarantinedOperations({
+  execution: { id, compensating },
+}: {
+  readonly execution: ExecutionMessage;
+}): ReactNode {
+  const verb = compensating ? 'Retry compensation' : 'Re-drive execution';
   return (
     <OperationButton
-      label="Retry compensation…"
+      label={compensating ? 'Retry compensation…' : 'Re-drive…'}
       ask={{
-        title: 'Retry compensation',
-        sentence: 'Starts a new execution that finishes the compensation.',
-        verb: 'Retry compensation',
+        title: verb,
+        sentence: compensating
+          ? 'Starts a new execution that finishes the compensation.'
+          : 'Starts a new execution that reuses recorded results and continues.',
+        ...{ verb },
         operation: (reason) =>
           requestTo('POST /v1/executions/:id/redrive', {
-            ...{ id, mode: 'compensate', ...reasoned(reason) },
+            ...{ id, ...(compensating && { mode: 'compensate' }), ...reasoned(reason) },
           }),
         after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
       }}
     />
-  );
-}
-
-function CompensationOperations({ id }: { readonly id: string }): ReactNode {
-  const [verb, setVerb] = useState<'retry' | 'skip'>();
-  return (
-    <>
-      <button type="button" onClick={() => setVerb('retry')}>
-        Retry now…
-      </button>
-      <button type="button" onClick={() => setVerb('skip')}>
-        Skip…
-      </button>
-      {verb === undefined ? null : (
-        <CompensationDialog id={id} verb={verb} onClose={() => setVerb(undefined)} />
-      )}
-    </>
-  );
-}
-
-/** Steps whose compensation has failed, the latest last: the dialog suggests that one. */
-function useFailedCompensations(id: string): readonly string[] {
-  const { events } = useHistory(id, false);
-  const names = events.flatMap(({ kind, name, body }) => {
-    const { key = '' } = (body ?? {}) as { readonly key?: string };
-    return kind === 'step-failed' && key.startsWith('undo:') && name !== undefined ? [name] : [];
-  });
-  return [...new Set(names.toReversed())].toReversed();
-}
-
-function CompensationDialog({
-  id,
-  verb,
-  onClose,
-}: {
-  readonly id: string;
-  readonly verb: 'retry' | 'skip';
-  readonly onClose: () => void;
-}): ReactNode {
-  const operation = useOperation();
-  const failed = useFailedCompensations(id);
-  const [typed, setStep] = useState<string>();
-  const step = typed ?? failed.at(-1) ?? '';
-  const [reason, setReason] = useState('');
-  const stepId = useId();
-  return (
-    <Dialog title={verb === 'retry' ? 'Retry compensation' : 'Skip compensation'} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const request =
-            verb === 'skip'
-              ? requestTo('POST /v1/executions/:id/skip-compensation', { id, step, reason })
-              : requestTo('POST /v1/executions/:id/retry-compensation', {
-                  ...{ id, step, ...reasoned(reason) },
-                });
-          operation.mutate(request, { onSuccess: onClose });
-        }}
-      >
-        <label htmlFor={stepId}>Step</label>
-        <input
-          id={stepId}
-          required
-          list={`${stepId}-failed`}
-          value={step}
-          onChange={(event) => setStep(event.target.value)}
-        />
-        <datalist id={`${stepId}-failed`}>
-          {failed.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-        <ReasonField value={reason} onType={setReason} isRequired={verb === 'skip'} />
-        <ProblemNote error={operation.error} />
-        <DialogActions
-          verb={verb === 'retry' ? 'Retry' : 'Skip'}
-          onClose={onClose}
-          isPending={operation.isPending}
-        />
-      </form>
-    </Dialog>
   );
 }

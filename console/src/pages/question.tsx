@@ -102,21 +102,26 @@ function QuestionOperations({ interaction, onEnd }: QuestionProps): ReactNode {
   const { data: caller } = useCaller();
   if (!caller?.roles.includes('operate')) return null;
   const { id } = interaction;
+  const dueAt = interaction.unit?.dueAt;
   return (
     <div className="question-actions">
       <Assign interactionId={id} assignee={interaction.assignee ?? ''} />
       <div className="actions">
-        <ExtendButton id={id} />
-        <OperationButton
-          label="Remove deadline…"
-          ask={{
-            title: 'Remove deadline?',
-            sentence: 'The execution then waits until a person answers, without a time limit.',
-            verb: 'Remove deadline',
-            needsReason: 'none',
-            operation: () => requestTo('POST /v1/awaits/:id/extend', { id, timeoutMs: null }),
-          }}
-        />
+        {dueAt === undefined ? null : (
+          <>
+            <ExtendButton id={id} dueAt={dueAt} />
+            <OperationButton
+              label="Remove deadline…"
+              ask={{
+                title: 'Remove deadline?',
+                sentence: 'The execution then waits until a person answers, without a time limit.',
+                verb: 'Remove deadline',
+                needsReason: 'none',
+                operation: () => requestTo('POST /v1/awaits/:id/extend', { id, timeoutMs: null }),
+              }}
+            />
+          </>
+        )}
         <OperationButton
           label="Cancel request…"
           ask={{
@@ -135,15 +140,17 @@ function QuestionOperations({ interaction, onEnd }: QuestionProps): ReactNode {
   );
 }
 
-function ExtendButton({ id }: { readonly id: string }): ReactNode {
+/** The API counts from now. */
+function ExtendButton({ id, dueAt }: { readonly id: string; readonly dueAt: string }): ReactNode {
   const operation = useOperation();
+  const timeoutMs = (): number => Math.max(0, Date.parse(dueAt) - Date.now()) + DAY;
   return (
     <>
       <button
         type="button"
         disabled={operation.isPending}
         onClick={() =>
-          operation.mutate(requestTo('POST /v1/awaits/:id/extend', { id, timeoutMs: DAY }))
+          operation.mutate(requestTo('POST /v1/awaits/:id/extend', { id, timeoutMs: timeoutMs() }))
         }
       >
         Extend by 1 day

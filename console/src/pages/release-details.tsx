@@ -22,7 +22,7 @@ interface DetailsProps {
 }
 
 export function ReleaseDetails({ pipeline, release }: DetailsProps): ReactNode {
-  const { name, artifact, digest, contractVersion, pinned, retiredAt } = release;
+  const { name, artifact, digest, artifacts = [], contractVersion, pinned, retiredAt } = release;
   const changes = useChanges(pipeline, name);
   return (
     <>
@@ -35,6 +35,12 @@ export function ReleaseDetails({ pipeline, release }: DetailsProps): ReactNode {
           <dt>Digest</dt>
           <dd className="mono digest">{digest}</dd>
         </div>
+        {artifacts.map((each) => (
+          <div key={each.name}>
+            <dt>{each.name}</dt>
+            <dd className="mono digest">{each.digest}</dd>
+          </div>
+        ))}
         <div>
           <dt>Contract</dt>
           <dd className="mono" title={contractVersion}>

@@ -10,8 +10,9 @@ import type {
 } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useMay, useOperation } from '../api/reads.ts';
-import { Dialog, DialogActions, ReasonField, reasoned } from '../parts/dialog.tsx';
+import { Dialog, DialogActions, DialogButton, ReasonField, reasoned } from '../parts/dialog.tsx';
 import { AdminElsewhere, ProblemNote } from '../parts/notes.tsx';
+import { showToast } from '../parts/toast.tsx';
 
 interface RolloutAsk {
   readonly label: string;
@@ -45,7 +46,7 @@ export function RolloutOperations({ pipeline, rollout }: OfRollout): ReactNode {
           ask={{
             ...{
               label: 'Roll back…',
-              title: 'Roll back',
+              title: `Roll back to ${canary === undefined ? previous : active}`,
               action: 'roll-back',
               className: 'danger',
             },
@@ -107,7 +108,8 @@ function ActivateButton({ name, ...of }: OfRelease): ReactNode {
   const { active } = of.rollout;
   const ask: RolloutAsk = {
     ...{ label: 'Activate…', title: `Activate ${name}`, action: 'activate', name },
-    ...{ mayBreak: true, className: 'primary' },
+    mayBreak: true,
+    ...(active === undefined ? { className: 'primary' } : {}),
     sentence:
       active === undefined
         ? `New executions are pinned to ${name}; only workers running it can claim them.`
@@ -138,14 +140,10 @@ function RetireButton({ name, ...of }: OfRelease): ReactNode {
 }
 
 function RolloutButton({ ask, ...of }: OfRollout & { readonly ask: RolloutAsk }): ReactNode {
-  const [isOpen, setOpen] = useState(false);
   return (
-    <>
-      <button type="button" className={ask.className} onClick={() => setOpen(true)}>
-        {ask.label}
-      </button>
-      {isOpen ? <RolloutDialog {...of} ask={ask} onClose={() => setOpen(false)} /> : null}
-    </>
+    <DialogButton label={ask.label} className={ask.className ?? ''}>
+      {(onClose) => <RolloutDialog {...of} ask={ask} onClose={onClose} />}
+    </DialogButton>
   );
 }
 
@@ -171,7 +169,12 @@ function RolloutDialog({ pipeline, rollout, ask, onClose }: RolloutDialogProps):
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          operation.mutate(request, { onSuccess: onClose });
+          operation.mutate(request, {
+            onSuccess: () => {
+              onClose();
+              showToast({ text: `${ask.title}: done` });
+            },
+          });
         }}
       >
         <p>{ask.sentence}</p>

@@ -8,10 +8,12 @@ import type {
   RolloutMessage,
 } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
+import { useOverview } from '../api/overview.ts';
 import { useMay, useRead } from '../api/reads.ts';
-import { actorText, countText, sentenceCase } from '../model/words.ts';
+import { actorText, countText, plural, sentenceCase } from '../model/words.ts';
 import { Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { ShareBar } from '../parts/share-bar.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { goWith, Link, useLocation } from '../router.tsx';
 import { ReleaseDetails, useChanges } from './release-details.tsx';
@@ -53,11 +55,28 @@ export function RolloutPage({ pipeline }: { readonly pipeline: string }): ReactN
           </Empty>
         }
       >
+        <LetterNote pipeline={pipeline} />
         {rollout.data === undefined ? null : (
           <Releases pipeline={pipeline} rollout={rollout.data} releases={releases} />
         )}
       </Shown>
     </>
+  );
+}
+
+/** After a rollback, its failures are what is left to repair. */
+function LetterNote({ pipeline }: { readonly pipeline: string }): ReactNode {
+  const { data } = useOverview();
+  const causes = data?.deadLetters.causes.filter((each) => each.pipeline === pipeline) ?? [];
+  const total = causes.reduce((sum, { count }) => sum + count, 0);
+  if (total === 0) return null;
+  return (
+    <p className="why why-bad">
+      {plural(total, 'open dead letter')} of {pipeline}.{' '}
+      <Link to={`/dead-letters?pipeline=${encodeURIComponent(pipeline)}`}>
+        Re-drive in Dead letters
+      </Link>
+    </p>
   );
 }
 
@@ -175,11 +194,10 @@ function ReleaseCard(props: ReleaseCardProps): ReactNode {
         <span className="about">{ended}</span>
         {pinned === 0 ? null : (
           <span className="pinned">
-            <meter
-              min={0}
-              max={Math.max(1, open)}
-              value={pinned}
-              aria-label={`${pinned} of ${open} open executions are pinned to ${name}`}
+            <ShareBar
+              part={pinned / Math.max(1, open)}
+              severity={state === 'draining' ? 'warn' : 'ok'}
+              label={`${pinned} of ${open} open executions are pinned to ${name}`}
             />
             <span>{pinnedText(state, pinned)}</span>
           </span>

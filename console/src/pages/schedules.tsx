@@ -5,21 +5,29 @@ import type { ScheduleMessage } from '../../../src/features/schedules/messages.t
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
-import { OperationButton } from '../parts/dialog.tsx';
+import { DialogButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Status, Time, Until } from '../parts/marks.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 import { Link } from '../router.tsx';
-import { StartButton } from './start-dialog.tsx';
+import { ScheduleDialog } from './schedule-form.tsx';
+import { ScheduleOperations } from './schedule-operations.tsx';
 
 export function SchedulesPage(): ReactNode {
   const pages = usePages(requestTo('GET /v1/schedules', { limit: 100 }), { everyMs: 10_000 });
   const items = itemsOf(pages);
+  const { operate, submit } = useMay();
   return (
     <>
       <PageHead
         title="Schedules"
         about={pages.data === undefined ? ' ' : plural(items.length, 'schedule')}
-      />
+      >
+        {operate && submit ? (
+          <DialogButton label="New schedule…">
+            {(onClose) => <ScheduleDialog onClose={onClose} />}
+          </DialogButton>
+        ) : null}
+      </PageHead>
       <Shown
         of={pages}
         isEmpty={pages.data !== undefined && items.length === 0}
@@ -40,7 +48,7 @@ function NoSchedules(): ReactNode {
   return (
     <Empty title="No schedules">
       <p>
-        A schedule submits a pipeline at an interval or by cron. Create one with{' '}
+        A schedule submits a pipeline at an interval or by cron. Create one above, or in code:{' '}
         <code>client.schedules.put('nightly', {"{ cron: '0 3 * * *', pipeline: 'report' }"})</code>.
       </p>
     </Empty>
@@ -49,7 +57,7 @@ function NoSchedules(): ReactNode {
 
 function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): ReactNode {
   const { id, when, target, paused, nextTimes, overlap, catchUp } = schedule;
-  const { operate: mayOperate } = useMay();
+  const { jitterMs, pauseOnFailure } = schedule;
   return (
     <li className="card schedule">
       <div className="section-head">
@@ -69,11 +77,10 @@ function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): Rea
         )}
         <span className="about">
           Overlap: {overlap} · catch-up: {catchUp}
+          {jitterMs === undefined ? null : ` · jitter: up to ${durationText(jitterMs)}`}
+          {pauseOnFailure ? ' · pauses after a failure' : null}
         </span>
-        <span className="actions">
-          <RunNow schedule={schedule} />
-          {mayOperate ? <PauseSchedule id={id} isPaused={paused} /> : null}
-        </span>
+        <ScheduleOperations schedule={schedule} />
       </div>
       <div className="schedule-times">
         <section aria-label={`Next runs of ${id}`}>
@@ -98,28 +105,9 @@ function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): Rea
   );
 }
 
-/** Marks the executions of a schedule; each fire sets it too. */
+/** Marks the executions of a schedule. */
 const SCHEDULE = 'schedule';
 const RUNS = 5;
-
-function RunNow({ schedule }: { readonly schedule: ScheduleMessage }): ReactNode {
-  const { id, target, input, options } = schedule;
-  const attributes = { ...options.attributes, [SCHEDULE]: id };
-  const template = 'template' in target ? { id: target.template, ...versionOf(target) } : undefined;
-  return (
-    <StartButton
-      label="Run now…"
-      title={`Run ${id} now`}
-      {...('pipeline' in target ? { pipeline: target.pipeline } : {})}
-      input={input}
-      given={{ ...options, attributes, ...(template && { template }) }}
-    />
-  );
-}
-
-function versionOf({ version }: { readonly version?: number }): { readonly version?: number } {
-  return version === undefined ? {} : { version };
-}
 
 function LastRuns({ id }: { readonly id: string }): ReactNode {
   const where = `${SCHEDULE}=${JSON.stringify(id)}`;
@@ -140,28 +128,5 @@ function LastRuns({ id }: { readonly id: string }): ReactNode {
         ))}
       </ol>
     </section>
-  );
-}
-
-function PauseSchedule({
-  id,
-  isPaused,
-}: {
-  readonly id: string;
-  readonly isPaused: boolean;
-}): ReactNode {
-  const verb = isPaused ? 'resume' : 'pause';
-  return (
-    <OperationButton
-      label={isPaused ? 'Resume…' : 'Pause…'}
-      ask={{
-        title: `${isPaused ? 'Resume' : 'Pause'} ${id}`,
-        sentence: isPaused ? 'Runs resume at the next scheduled time.' : 'No runs until resumed.',
-        verb: isPaused ? 'Resume schedule' : 'Pause schedule',
-        done: isPaused ? 'Schedule resumed' : 'Schedule paused',
-        undo: requestTo(`POST /v1/schedules/:id/${isPaused ? 'pause' : 'resume'}`, { id }),
-        operation: () => requestTo(`POST /v1/schedules/:id/${verb}`, { id }),
-      }}
-    />
   );
 }

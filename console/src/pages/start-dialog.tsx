@@ -2,34 +2,26 @@
 
 import { type ReactNode, useId, useState } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import type { SubmitBody } from '../../../src/protocol/messages/submission.ts';
 import { useOverview } from '../api/overview.ts';
 import { useMay, useOperation, useRead } from '../api/reads.ts';
-import { Dialog, DialogActions } from '../parts/dialog.tsx';
+import { Dialog, DialogActions, DialogButton } from '../parts/dialog.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 import { useValueFields } from '../parts/value-fields.tsx';
 import { go } from '../router.tsx';
 
 interface StartProps {
   readonly label: string;
-  readonly title?: string;
   readonly pipeline?: string;
   readonly input?: unknown;
-  /** Submitted with what the user types. A template takes the place of the pipeline. */
-  readonly given?: Omit<SubmitBody, 'pipeline' | 'input' | 'key'>;
 }
 
 export function StartButton({ label, ...start }: StartProps): ReactNode {
   const { submit } = useMay();
-  const [isOpen, setOpen] = useState(false);
   if (!submit) return null;
   return (
-    <>
-      <button type="button" onClick={() => setOpen(true)}>
-        {label}
-      </button>
-      {isOpen ? <StartDialog {...start} onClose={() => setOpen(false)} /> : null}
-    </>
+    <DialogButton label={label}>
+      {(onClose) => <StartDialog {...start} onClose={onClose} />}
+    </DialogButton>
   );
 }
 
@@ -37,10 +29,8 @@ interface StartDialogProps extends Omit<StartProps, 'label'> {
   readonly onClose: () => void;
 }
 
-function StartDialog(props: StartDialogProps): ReactNode {
-  const { title = 'Start execution', pipeline: first = '', input, given, onClose } = props;
-  const { data: overview } = useOverview();
-  const known = [...new Set(overview?.pipelines.map(({ pipeline }) => pipeline))];
+function StartDialog({ pipeline: first = '', input, onClose }: StartDialogProps): ReactNode {
+  const known = usePipelines();
   const operation = useOperation<{ readonly id: string }>();
   const [pipeline, setPipeline] = useState(first);
   const [key, setKey] = useState('');
@@ -48,11 +38,10 @@ function StartDialog(props: StartDialogProps): ReactNode {
     ...{ label: 'Input', isOptional: true, initial: input, rows: 8, hasJson: true },
     schema: useInputSchema(pipeline, known.includes(pipeline) || pipeline === first),
   });
-  const [pipelineId, keyId] = [useId(), useId()];
+  const keyId = useId();
   const start = (typed: unknown): void => {
     const body = {
-      ...given,
-      ...(given?.template === undefined ? { pipeline } : {}),
+      pipeline,
       ...(typed === undefined ? {} : { input: typed }),
       ...(key.trim() === '' ? {} : { key: key.trim() }),
     };
@@ -61,32 +50,14 @@ function StartDialog(props: StartDialogProps): ReactNode {
     });
   };
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title="Start execution" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           value.send(start);
         }}
       >
-        {given?.template === undefined ? (
-          <>
-            <label htmlFor={pipelineId}>Pipeline</label>
-            <input
-              id={pipelineId}
-              required
-              list={`${pipelineId}-known`}
-              value={pipeline}
-              onChange={(event) => setPipeline(event.target.value)}
-            />
-            <datalist id={`${pipelineId}-known`}>
-              {known.map((name) => (
-                <option key={name} value={name} />
-              ))}
-            </datalist>
-          </>
-        ) : (
-          <p>Template {given.template.id}</p>
-        )}
+        <PipelineField value={pipeline} onType={setPipeline} />
         {value.fields}
         <label htmlFor={keyId}>
           Idempotency key <span className="about">(optional)</span>
@@ -96,6 +67,39 @@ function StartDialog(props: StartDialogProps): ReactNode {
         <DialogActions verb="Start execution" onClose={onClose} isPending={operation.isPending} />
       </form>
     </Dialog>
+  );
+}
+
+function usePipelines(): readonly string[] {
+  const { data: overview } = useOverview();
+  return [...new Set(overview?.pipelines.map(({ pipeline }) => pipeline))];
+}
+
+interface PipelineProps {
+  readonly value: string;
+  readonly onType: (pipeline: string) => void;
+}
+
+/** Any name, with the known pipelines as suggestions. */
+export function PipelineField({ value, onType }: PipelineProps): ReactNode {
+  const known = usePipelines();
+  const id = useId();
+  return (
+    <>
+      <label htmlFor={id}>Pipeline</label>
+      <input
+        id={id}
+        required
+        list={`${id}-known`}
+        value={value}
+        onChange={(event) => onType(event.target.value)}
+      />
+      <datalist id={`${id}-known`}>
+        {known.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
   );
 }
 

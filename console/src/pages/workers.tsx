@@ -23,7 +23,7 @@ export function WorkersPage(): ReactNode {
   const location = useLocation();
   return (
     <>
-      <PageHead title="Workers" about="Sessions, their load, and refused writes">
+      <PageHead title="Workers" about={`Sessions, their load, and refused writes. ${SLOTS}`}>
         <RangeChoice location={location} />
       </PageHead>
       <Sessions range={rangeIn(location)} />
@@ -97,6 +97,11 @@ function SessionCard({
 }): ReactNode {
   const { id, owner, state, ttlMs, graceMs, slackMs, beatAt, openedAt, pipelines, project } =
     session;
+  const about = [
+    ['Release', worker?.release],
+    ['Host', session.host],
+    ['Version', session.version],
+  ] as const;
   const left = slackMs - sinceMs;
   const part = Math.max(0, Math.min(1, left / Math.max(1, ttlMs - graceMs)));
   return (
@@ -117,8 +122,12 @@ function SessionCard({
       </p>
       <dl className="session-facts">
         <div>
-          <dt>Busy</dt>
-          <dd>{worker === undefined ? '–' : <BusyLink id={id} count={busyOf(worker)} />}</dd>
+          <dt>Busy slots</dt>
+          {/* The worker announces its free slots now and then, so both need not add up. */}
+          <dd title="Free slots: as the worker last announced them">
+            {worker === undefined ? '–' : <BusyLink id={id} count={busyOf(worker)} />}
+            {worker?.room === undefined ? '' : `, ${countText(worker.room)} free`}
+          </dd>
         </div>
         <div>
           <dt>Up</dt>
@@ -128,11 +137,13 @@ function SessionCard({
           <dt>Kind</dt>
           <dd>{worker === undefined ? 'Session' : KINDS[worker.kind]}</dd>
         </div>
-        {worker?.release === undefined ? null : (
-          <div>
-            <dt>Release</dt>
-            <dd>{worker.release}</dd>
-          </div>
+        {about.map(([name, text]) =>
+          text === undefined ? null : (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd title={text}>{text}</dd>
+            </div>
+          ),
         )}
       </dl>
       <p className="about">
@@ -157,6 +168,8 @@ function BusyLink({ id, count }: { readonly id: string; readonly count: number }
   if (count === 0) return '0';
   return <Link to={`/executions?worker=${id}`}>{countText(count)}</Link>;
 }
+
+const SLOTS = 'A slot runs one execution. The concurrency of a worker is its number of slots.';
 
 const KINDS: Readonly<Record<string, string>> = {
   remote: 'Remote worker',
@@ -194,38 +207,51 @@ const OPERATIONS: Readonly<Record<RefusedWriteMessage['verb'], string>> = {
 };
 
 const REFUSED: readonly Column<RefusedWriteMessage>[] = [
-  { title: 'Last seen', isWide: true, width: '7.5rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
+  { title: 'Last seen', isWide: true, width: '6rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
   {
     title: 'Writer',
-    width: 'minmax(7rem, 1fr)',
+    width: 'minmax(6rem, 1.2fr)',
     cell: ({ owner }) => <span title={owner}>{owner}</span>,
   },
-  { title: 'Operation', isWide: true, width: '8rem', cell: ({ verb }) => OPERATIONS[verb] },
-  { title: 'Fence used', width: '6rem', cell: ({ fence }) => <Fence fence={fence} isOld /> },
+  { title: 'Operation', isWide: true, width: '8.5rem', cell: ({ verb }) => OPERATIONS[verb] },
   {
-    title: 'Current fence',
-    isWide: true,
-    width: '7rem',
-    cell: ({ newest }) => (newest === undefined ? '' : <Fence fence={newest} />),
+    title: 'Fence, current one',
+    width: '9rem',
+    cell: ({ fence, newest }) => (
+      <>
+        <Fence fence={fence} isOld />{' '}
+        {newest === undefined ? null : (
+          <>
+            &lt; <Fence fence={newest} />
+          </>
+        )}
+      </>
+    ),
   },
   {
     title: 'Reason',
     isWide: true,
-    width: 'minmax(7rem, 1fr)',
+    width: 'minmax(5.5rem, 1fr)',
     cell: ({ why }) => sentenceCase(why),
   },
+  {
+    title: 'Late by',
+    isWide: true,
+    width: '4rem',
+    isNumber: true,
+    cell: ({ lateMs }) => (lateMs === undefined ? '' : durationText(lateMs)),
+  },
+  { title: 'Transport', isWide: true, width: '5.5rem', cell: ({ transport = '' }) => transport },
   { title: 'Count', isWide: true, width: '4rem', isNumber: true, cell: ({ count }) => count },
   {
     title: 'Execution',
-    width: '10.5rem',
+    width: '9rem',
     cell: ({ execution }) => <ExecutionLink id={execution} />,
   },
 ];
 
 function RefusedWrites(): ReactNode {
-  const read = useRead(requestTo('GET /v1/refused-writes', { limit: 50 }), {
-    everyMs: 2_000,
-  });
+  const read = useRead(requestTo('GET /v1/refused-writes', { limit: 50 }), { everyMs: 2_000 });
   const items = read.data?.items ?? [];
   return (
     <section aria-label="Refused writes">

@@ -3,9 +3,10 @@
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOperation, useRead } from '../api/reads.ts';
-import { plural } from '../model/words.ts';
+import { timeText } from '../model/time-text.ts';
+import { callText, plural } from '../model/words.ts';
 import { go } from '../router.tsx';
-import { Dialog, DialogActions, ReasonField, reasoned } from './dialog.tsx';
+import { Dialog, DialogActions, DialogButton, ReasonField, reasoned } from './dialog.tsx';
 import { ProblemNote } from './notes.tsx';
 
 interface Bulk {
@@ -27,7 +28,7 @@ interface Words {
 const LETTER = { what: 'dead letter', matches: 'dead letter', dismiss: 'Cancel', isDanger: false };
 const WORDS: Readonly<Record<'redrive' | 'compensate' | 'cancel', Words>> = {
   redrive: { ...LETTER, verb: 'Re-drive' },
-  compensate: { ...LETTER, verb: 'Retry compensation of' },
+  compensate: { ...LETTER, verb: 'Retry', what: 'compensation' },
   cancel: {
     ...{ verb: 'Cancel', what: 'execution', matches: 'open execution' },
     ...{ dismiss: 'Keep running', isDanger: true },
@@ -39,14 +40,10 @@ function wordsOf({ action, mode }: Pick<Bulk, 'action' | 'mode'>): Words {
 }
 
 export function BulkButton({ label, ...bulk }: Bulk & { readonly label: string }): ReactNode {
-  const [isOpen, setOpen] = useState(false);
   return (
-    <>
-      <button type="button" onClick={() => setOpen(true)}>
-        {label}
-      </button>
-      {isOpen ? <BulkDialog {...bulk} onClose={() => setOpen(false)} /> : null}
-    </>
+    <DialogButton label={label}>
+      {(onClose) => <BulkDialog {...bulk} onClose={onClose} />}
+    </DialogButton>
   );
 }
 
@@ -120,7 +117,9 @@ function sentenceOf({ action, filter, mode }: Bulk): string {
     .map(([name, value]) =>
       name === 'where'
         ? [value].flat().join(', ')
-        : (TIMES[name]?.(new Date(String(value)).toLocaleString()) ?? `${name} = ${value}`),
+        : name === 'step'
+          ? `step = ${callText(String(value))}`
+          : (TIMES[name]?.(timeText('full', new Date(String(value)))) ?? `${name} = ${value}`),
     );
   const which = parts.length === 0 ? 'in this project' : `matching ${parts.join(', ')}`;
   if (action === 'cancel') {
@@ -136,6 +135,8 @@ function sentenceOf({ action, filter, mode }: Bulk): string {
 const TIMES: Readonly<Record<string, (time: string) => string>> = {
   submittedFrom: (time) => `submitted from ${time}`,
   submittedTo: (time) => `submitted before ${time}`,
+  endedFrom: (time) => `ended from ${time}`,
+  endedTo: (time) => `ended before ${time}`,
 };
 
 const COUNTING_MS = 500;

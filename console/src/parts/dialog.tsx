@@ -157,24 +157,36 @@ export function OperationDialog({
   );
 }
 
-/** A button that opens the dialog. */
-export function OperationButton({
-  ask,
-  label,
-  className = '',
-}: {
-  readonly ask: Ask;
+interface ButtonProps {
   readonly label: string;
   readonly className?: string;
-}): ReactNode {
+}
+
+/** A button that opens a dialog. */
+export function DialogButton({
+  label,
+  className = '',
+  children,
+}: ButtonProps & { readonly children: (onClose: () => void) => ReactNode }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
       <button type="button" className={className} onClick={() => setOpen(true)}>
         {label}
       </button>
-      {isOpen ? <OperationDialog ask={ask} onClose={() => setOpen(false)} /> : null}
+      {isOpen ? children(() => setOpen(false)) : null}
     </>
+  );
+}
+
+export function OperationButton({
+  ask,
+  ...button
+}: ButtonProps & { readonly ask: Ask }): ReactNode {
+  return (
+    <DialogButton {...button}>
+      {(onClose) => <OperationDialog ask={ask} onClose={onClose} />}
+    </DialogButton>
   );
 }
 

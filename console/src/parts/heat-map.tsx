@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import type { HeartbeatsMessage } from '../../../src/protocol/messages/sessions.ts';
 import { useRead } from '../api/reads.ts';
+import { timeText } from '../model/time-text.ts';
 import { durationText, plural, shownFence } from '../model/words.ts';
 import { Time } from './marks.tsx';
 import { ProblemNote } from './notes.tsx';
@@ -94,7 +95,7 @@ function HeatRow({ row, of }: { readonly row: Row; readonly of: HeartbeatsMessag
           const fromMs = first + index * of.cellMs;
           const { style, text } = STYLES[letter] ?? UNKNOWN;
           const mark = markIn(row, (at) => isIn(Date.parse(at), fromMs, of.cellMs));
-          const at = new Date(fromMs).toLocaleString();
+          const at = timeText('full', fromMs);
           return (
             <span
               key={fromMs}

@@ -13,6 +13,7 @@ const PATHS = {
   leases: 'M6 6a3 3 0 1 1 2 3l-1 1v2H5v2H2v-3l4-4',
   releases: 'M8 2l6 3v6l-6 3-6-3V5zM2 5l6 3 6-3M8 8v6',
   schedules: 'M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2zM8 5v3l2 2',
+  channels: 'M3 6v4h2l5 3V3L5 6zM12 5v6M14 4v8',
   archive: 'M2 3h12v3H2zM3 6v7h10V6M6 9h4',
   audit: 'M4 2h6l3 3v9H4zM6 7h5M6 10h5',
   access: 'M8 8a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2 14c1-4 11-4 12 0',

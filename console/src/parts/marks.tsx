@@ -1,71 +1,48 @@
 // Small parts that every page uses: times, statuses, fences, IDs.
 
 import { type ReactNode, useEffect, useState } from 'react';
+import { type TimeFormat, timeText } from '../model/time-text.ts';
 import { durationText, shortId, shownFence, statusText } from '../model/words.ts';
 import { Link } from '../router.tsx';
+import { useTimes } from '../times.ts';
 import { useNow } from './now.ts';
 import { useStale } from './stale.ts';
 
-const TODAY = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-});
-const OTHER = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: '2-digit',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-});
-
-const OTHER_YEAR = new Intl.DateTimeFormat(undefined, {
-  year: 'numeric',
-  month: 'short',
-  day: '2-digit',
-});
-
-export function clockText(ms: number): string {
-  return TODAY.format(ms);
-}
-
-function formatFor(date: Date): Intl.DateTimeFormat {
+function formatFor(date: Date): TimeFormat {
   const now = new Date();
-  if (date.toDateString() === now.toDateString()) return TODAY;
-  return date.getFullYear() === now.getFullYear() ? OTHER : OTHER_YEAR;
+  if (timeText('date', date) === timeText('date', now)) return 'clock';
+  return date.getFullYear() === now.getFullYear() ? 'dayMinute' : 'year';
 }
 
-/** UTC, and how long ago it was when the page drew it. */
+function distanceText(ms: number): string {
+  return ms >= 0 ? `in ${durationText(ms)}` : `${durationText(-ms)} ago`;
+}
+
+/** Both time zones, and how long ago it was when the page drew it. */
 function instantText(at: string): string {
-  const ms = Date.parse(at) - Date.now();
-  const distance = ms >= 0 ? `in ${durationText(ms)}` : `${durationText(-ms)} ago`;
-  return `${at.replace('T', ' ').replace('Z', '')} UTC · ${distance}`;
+  const ms = Date.parse(at);
+  const utc = `${at.replace('T', ' ').replace('Z', '')} UTC`;
+  return `${timeText('full', ms)} · ${utc} · ${distanceText(ms - Date.now())}`;
 }
 
-/** In the browser's time zone; UTC as a tooltip. */
+/** As the user chose; the other forms as a tooltip. */
 export function Time({ at }: { readonly at: string }): ReactNode {
+  const isRelative = useTimes() === 'relative';
+  if (isRelative) return <Until at={at} />;
   const date = new Date(at);
   return (
     <time className="time" dateTime={at} title={instantText(at)}>
-      {formatFor(date).format(date)}
+      {timeText(formatFor(date), date)}
     </time>
   );
 }
 
-const BY_MS = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-  hourCycle: 'h23',
-});
-
 /** The time of day to the millisecond; the date as a tooltip. */
 export function MsTime({ at }: { readonly at: string }): ReactNode {
+  useTimes();
   return (
     <time className="time mono" dateTime={at} title={instantText(at)}>
-      {BY_MS.format(new Date(at))}
+      {timeText('clockMs', new Date(at))}
     </time>
   );
 }
@@ -81,8 +58,7 @@ export function LinkedText({ text }: { readonly text: string }): ReactNode {
 
 /** The time left, or the time since. */
 export function Until({ at }: { readonly at: string }): ReactNode {
-  const ms = Date.parse(at) - useNow();
-  const text = ms >= 0 ? `in ${durationText(ms)}` : `${durationText(-ms)} ago`;
+  const text = distanceText(Date.parse(at) - useNow());
   return (
     <time className="time" dateTime={at} title={instantText(at)}>
       {text}

@@ -1,14 +1,25 @@
 // Operations on awaits, schedules and templates write their audit record in the same transaction
 // (J-1 … J-4).
 
+import assert from 'node:assert/strict';
 import type { PipelineName } from '../../../src/execution/names.ts';
 import type { AuditRecord } from '../../../src/features/audit/model.ts';
+import type { ListAudit } from '../../../src/features/audit/port.ts';
 import { toInstant } from '../../../src/support/clock.ts';
 import { expectKind } from '../../lease/expect.ts';
 import { answering, answeringEarly, interactionId, parkedOn } from '../awaits/awaiting.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { expectWhy } from '../expect.ts';
-import { commanding, mustSubmit, OTHER_PROJECT, PROJECT, payload, worker } from '../worker.ts';
+import { changing, mustActivate, mustChange, mustRegister } from '../releases/releasing.ts';
+import {
+  commanding,
+  mustSubmit,
+  OTHER_PROJECT,
+  PIPELINE,
+  PROJECT,
+  payload,
+  worker,
+} from '../worker.ts';
 import { expectAudited, expectUnaudited, recordOf, stamp } from './auditing.ts';
 
 const SCHEDULE = { project: PROJECT, id: 'nightly' } as const;
@@ -17,6 +28,66 @@ const NEXT = toInstant(Date.UTC(2030, 0, 2));
 const LATER = toInstant(Date.UTC(2030, 0, 3));
 
 export const auditedOtherCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'J-1, J-2, J-4',
+    name: 'changes of a rollout are recorded with the releases before and after',
+    async run({ store }) {
+      await mustRegister(store, 'v1');
+      await mustActivate(store, 'v2');
+      const target: AuditRecord['target'] = { kind: 'rollout', id: PIPELINE };
+      const activate = stamp('activate-release');
+      const activated = recordOf(activate, PROJECT, target);
+      const after = { active: 'v1', previous: 'v2' };
+      await expectAudited(
+        store,
+        { ...activated, before: { active: 'v2' }, after: { ...after, release: 'v1' } },
+        () => mustChange(store, 'activate', { name: 'v1', audit: activate }),
+      );
+      const same = changing('activate', { name: 'v1', audit: stamp('activate-release') });
+      await expectUnaudited(store, () => store.executions.changeRollout(same));
+      const back = stamp('roll-back-release');
+      await expectAudited(
+        store,
+        {
+          ...recordOf(back, PROJECT, target),
+          ...{ before: after, after: { active: 'v2', release: 'v2' } },
+        },
+        () => mustChange(store, 'roll-back', { audit: back }),
+      );
+      const retire = stamp('retire-release');
+      await expectAudited(
+        store,
+        {
+          ...recordOf(retire, PROJECT, target),
+          ...{ before: { active: 'v2' }, after: { active: 'v2', release: 'v1' } },
+        },
+        () => mustChange(store, 'retire', { name: 'v1', audit: retire }),
+      );
+    },
+  },
+  {
+    upholds: 'J-6',
+    name: 'the records of an execution include those of its questions, and no others',
+    async run({ store }) {
+      const ann = await worker(store);
+      const [held, other] = [await parkedOn(store, ann), await parkedOn(store, ann)];
+      const note = stamp('note');
+      await store.executions.note({ id: held.id, project: PROJECT, audit: note });
+      const answer = stamp('answer');
+      await store.executions.answer({ ...answering(interactionId(held.id)), audit: answer });
+      const theirs = { ...answering(interactionId(other.id)), audit: stamp('answer') };
+      await store.executions.answer(theirs);
+      const found = async (query: Partial<ListAudit> = {}): Promise<readonly string[]> => {
+        const all = { project: PROJECT, execution: held.id, limit: 9, ...query };
+        return (await store.executions.audit(all)).map(({ id }) => id);
+      };
+      assert.deepEqual(await found(), [answer.id, note.id]);
+      assert.deepEqual(await found({ limit: 1 }), [answer.id]);
+      assert.deepEqual(await found({ before: answer.id }), [note.id]);
+      assert.deepEqual(await found({ action: 'note' }), [note.id]);
+      assert.deepEqual(await found({ project: OTHER_PROJECT }), []);
+    },
+  },
   {
     upholds: 'J-1, J-2, J-4',
     name: 'extending, assigning and cancelling an await are recorded with its time and assignee',

@@ -13,15 +13,25 @@ import type { Owner, SessionId } from '../../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { laterBy } from '../../../src/support/clock.ts';
 import type { ExecutionCase } from '../contract-case.ts';
-import { nextId, OTHER_PROJECT, PROJECT } from '../worker.ts';
+import {
+  mustClaim,
+  mustGiveBack,
+  mustSubmit,
+  nextId,
+  OTHER_PROJECT,
+  PROJECT,
+  worker,
+} from '../worker.ts';
 
 const FENCE = 2 ** 40 + 7;
+const SESSION = '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e' as SessionId;
 
 function refusing(execution: ExecutionId, options: Partial<RefusedWrites> = {}): RefusedWrites {
   return {
     ...{ execution, fence: toFence(FENCE), verb: 'record', project: PROJECT },
     ...{ why: 'superseded', newest: toFence(FENCE + 1), count: 1, firstAgoMs: 0, lastAgoMs: 0 },
-    session: 'a session' as SessionId,
+    transport: 'http',
+    session: SESSION,
     owner: 'worker-1' as Owner,
     ...options,
   };
@@ -77,6 +87,39 @@ export const refusalCases: readonly ExecutionCase[] = [
       assert.equal(merged?.execution, id);
       const before = { count: 7, firstAt: laterBy(now(), -90_000) };
       assert.deepEqual(counted, { ...newest, ...before, lastAt: now() });
+    },
+  },
+  {
+    upholds: 'J-15',
+    name: 'a refused write counts from the end of its session, or from the next claim if that session lives',
+    async run({ store, advance }) {
+      const { executions, sessions } = store;
+      const ann = await worker(store);
+      await mustSubmit(store);
+      const { id, fence } = await mustClaim(store, ann);
+      const late = refusing(id, { fence, session: ann.id, transport: 'sqs' });
+      await executions.noteRefusals([late]);
+      const read = async (): Promise<RefusedWrite | undefined> =>
+        (await all(store, { execution: id }))[0];
+      assert.equal((await read())?.lateMs, undefined);
+      await sessions.end({ id: ann.id, by: { kind: 'operator', actor: 'olga', reason: 'stuck' } });
+      await advance(3_000);
+      await executions.noteRefusals([{ ...late, lastAgoMs: 1_000, transport: 'grpc' }]);
+      assert.equal((await read())?.lateMs, 2_000);
+      await advance(10_000);
+      await executions.noteRefusals([{ ...late, transport: 'stream' }]);
+      const { lateMs, transport, count } = (await read()) ?? {};
+      assert.deepEqual([lateMs, transport, count], [13_000, 'stream', 3]);
+      // The same worker gave it back and claimed it again.
+      const bob = await worker(store, 'bob');
+      const first = await mustClaim(store, bob, id);
+      await mustGiveBack(store, first);
+      await advance(5_000);
+      await mustClaim(store, bob, id);
+      await advance(700);
+      await executions.noteRefusals([refusing(id, { fence: first.fence, session: bob.id })]);
+      const [again] = await all(store, { execution: id });
+      assert.equal(again?.lateMs, 700);
     },
   },
   {

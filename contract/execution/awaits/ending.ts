@@ -106,11 +106,7 @@ const ALONE: readonly {
     submit: () => ({ concurrency: { key: 'one', limit: 1 } }),
     options: () => ({}),
   },
-  {
-    name: 'followed by another',
-    submit: () => ({}),
-    options: () => ({ successor: submitting() }),
-  },
+  { name: 'followed by another', submit: () => ({}), options: () => ({ successor: submitting() }) },
 ];
 
 export const endingCases: readonly ExecutionCase[] = [

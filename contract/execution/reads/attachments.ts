@@ -28,6 +28,8 @@ export const attachmentCases: readonly ExecutionCase[] = [
           { name: 'empty', type: 'application/pdf', bytes: 0, at: now() },
         ],
       );
+      const [first] = await executions.attachments(held.id, 1);
+      assert.equal(first?.name, 'bill.pdf');
       bytes.fill(0);
       const read = await executions.attachment({ id: held.id, name: 'bill.pdf' });
       assert(read !== undefined);

@@ -10,6 +10,7 @@ import {
   nextId,
   payload,
   running,
+  signalling,
   step,
   worker,
 } from '../worker.ts';
@@ -118,6 +119,29 @@ export const historyCases: readonly ExecutionCase[] = [
       const bytes = bodies.reduce((sum, each) => sum + each, 0);
       assert.equal(await executions.historyBytes(held.id), bytes);
       assert.equal(await executions.historyBytes(nextId()), 0);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'sizes of bodies are those of the rows that a page has, in order',
+    async run({ store }) {
+      const { executions } = store;
+      const ann = await worker(store);
+      const held = await mustRecord(store, await running(store, ann), step('pay', { text: 'é𝄞' }));
+      for (const text of ['short', 'é'.repeat(1_000)]) {
+        await executions.signal({ ...signalling(held.id), body: payload(text) });
+      }
+      for (const page of [
+        { id: held.id, after: 0, limit: 100 },
+        { id: held.id, after: 1, limit: 1 },
+        { id: nextId(), after: 0, limit: 100 },
+      ]) {
+        for (const what of ['history', 'inbox'] as const) {
+          const rows: readonly { readonly body?: string }[] = await executions[what](page);
+          const bytes = rows.map(({ body = '' }) => Buffer.byteLength(body));
+          assert.deepEqual(await executions.bodySizes({ of: what, ...page }), bytes);
+        }
+      }
     },
   },
   {

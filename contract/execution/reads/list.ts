@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
 import type { ExecutionId, PipelineName } from '../../../src/execution/names.ts';
-import type {
-  CoordinatorStore,
-  ListExecutions,
-  ListPosition,
-} from '../../../src/store/contract/execution-store.ts';
+import type { ListExecutions, ListPosition } from '../../../src/store/contract/execution-reads.ts';
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
-import { ended, letter, mustRedrive } from '../repair/repairing.ts';
+import { ended, letter, mustRedrive, redriving } from '../repair/repairing.ts';
 import {
   childOf,
   claimAll,
   commanding,
   heldOf,
   later,
+  mustClaim,
   mustFinish,
   mustPark,
+  mustRead,
   mustSubmit,
   OTHER_PIPELINE,
   OTHER_PROJECT,
@@ -277,6 +276,50 @@ export const listCases: readonly ExecutionCase[] = [
     },
   },
   {
+    upholds: 'X-95, Y-20',
+    name: 'a key finds the execution and its re-drives, until they are removed',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const about = { tags: ['eu'], deadLetter: letter() };
+      const first = await ended(store, ann, { ...about, key: 'order/17' });
+      await ended(store, ann, { ...about, key: 'order/170' });
+      const again = async (of: ExecutionId): Promise<ExecutionId> => {
+        const { submit } = redriving(of);
+        const keyed = { ...submit, lineageKey: 'order/17', lineage: first, tags: ['eu'] };
+        const id = await mustRedrive(store, of, { submit: keyed });
+        await mustFinish(store, await mustClaim(store, ann, id), { status: 'failed' });
+        return id;
+      };
+      const second = await again(first);
+      const third = await again(second);
+      assert.equal((await mustRead(store, third)).lineageKey, 'order/17');
+      const found = async (query: Partial<ListExecutions>): Promise<readonly ExecutionId[]> => {
+        const all = { project: PROJECT, limit: 10, ...query };
+        return (await store.executions.find(all)).ids;
+      };
+      const chain = [third, second, first];
+      assert.deepEqual(await found({ key: 'order/17' }), chain);
+      assert.deepEqual(await found({ key: 'order/17', sort: 'oldest' }), chain.toReversed());
+      assert.deepEqual(await found({ key: 'order/17', before: third }), [second, first]);
+      // The key is checked row by row, as another filter has fewer rows.
+      assert.deepEqual(await found({ keyPrefix: 'order/17', parent: first }), []);
+      assert.equal((await found({ keyPrefix: 'order/', tag: 'eu' })).length, 4);
+      assert.deepEqual(await found({ key: 'order/17', tag: 'eu', limit: 2 }), [third, second]);
+      assert.deepEqual(await found({ key: 'order/17', code: 'declined' }), [first]);
+      assert.deepEqual(await found({ key: 'order/17', project: OTHER_PROJECT }), []);
+      await advance(1_000);
+      for (const [id, rest] of [
+        [first, [third, second]],
+        [second, [third]],
+        [third, []],
+      ] as const) {
+        const removed = await store.executions.remove({ id, project: PROJECT, keepMs: 0 });
+        expectKind(removed, 'removed');
+        assert.deepEqual(await found({ key: 'order/17' }), rest);
+      }
+    },
+  },
+  {
     upholds: 'X-95',
     name: 'a list has one key, a prefix of keys, the children of one execution, or one code of failure',
     async run({ store }) {
@@ -446,6 +489,87 @@ export const listCases: readonly ExecutionCase[] = [
           assert.deepEqual(await pagesOf({ ...below, sort }), [second.id], what);
         }
       }
+    },
+  },
+  {
+    upholds: 'X-95',
+    name: 'executions are found by when they ended, in every order and with other filters',
+    async run({ store, advance, now }) {
+      const ann = await worker(store);
+      const [early, late] = [await running(store, ann), await running(store, ann)];
+      const inside = await running(store, ann, { tags: ['eu'] });
+      const second = await running(store, ann);
+      await mustFinish(store, early);
+      await advance(10);
+      const endedFrom = now();
+      await mustFinish(store, inside);
+      await advance(10);
+      await mustFinish(store, second);
+      await advance(10);
+      const endedTo = now();
+      await mustFinish(store, late);
+      await mustSubmit(store);
+      const found = async (query: Partial<ListExecutions>): Promise<readonly string[]> => {
+        const { ids, next } = await store.executions.find({ project: PROJECT, limit: 2, ...query });
+        if (next === undefined) return ids;
+        return [...ids, ...(await found({ ...query, after: next }))];
+      };
+      const range = { endedFrom, endedTo };
+      assert.deepEqual(await found(range), [second.id, inside.id]);
+      assert.deepEqual(await found({ ...range, limit: 1 }), [second.id, inside.id]);
+      assert.deepEqual(await found({ ...range, sort: 'oldest' }), [inside.id, second.id]);
+      const byEnd = { ...range, sort: 'ended', limit: 1 } as const;
+      assert.deepEqual(await found(byEnd), [second.id, inside.id]);
+      assert.deepEqual(await found({ ...byEnd, tag: 'eu' }), [inside.id]);
+      assert.deepEqual(await found({ ...range, tag: 'eu' }), [inside.id]);
+      assert.deepEqual(await found({ ...range, status: ['failed'] }), []);
+      assert.deepEqual(await found({ endedTo: endedFrom }), [early.id]);
+      assert.deepEqual(await found({ endedFrom: endedTo, sort: 'ended' }), [late.id]);
+      const { count } = await store.executions.count({ ...range, project: PROJECT, limit: 1 });
+      assert.equal(count, 2);
+    },
+  },
+  {
+    upholds: 'X-114',
+    name: 'the filter for stale owners finds executions of lapsed, overdue and ended sessions, and no others',
+    async run({ store, advance }) {
+      const found = async (
+        query: Partial<ListExecutions> = {},
+      ): Promise<readonly ExecutionId[]> => {
+        const all = { project: PROJECT, limit: 10, staleOwner: true, ...query };
+        return (await store.executions.find(all)).ids;
+      };
+      const own = async (name: string, options: Parameters<typeof worker>[2] = {}) => {
+        const who = await worker(store, name, options);
+        const id = await mustSubmit(store);
+        await mustClaim(store, who, id);
+        return { id, who };
+      };
+      const ann = await own('ann', { ttlMs: 60_000, graceMs: 10_000 });
+      const bob = await own('bob');
+      assert.deepEqual(await found(), []);
+      await advance(50_000);
+      assert.deepEqual(await found(), [ann.id]);
+      const { id, owner } = ann.who;
+      expectKind(await store.sessions.heartbeat({ id, owner }), 'alive');
+      assert.deepEqual(await found(), []);
+      await advance(60_000);
+      assert.deepEqual(await found(), [ann.id]);
+      const by = { kind: 'operator', actor: 'olga', reason: 'gone' } as const;
+      await store.sessions.end({ id: bob.who.id, by });
+      assert.deepEqual(await found(), [bob.id, ann.id]);
+      assert.deepEqual(await found({ worker: 'ann' }), [ann.id]);
+      assert.deepEqual(await found({ worker: 'cleo' }), []);
+      assert.deepEqual(await found({ status: ['queued'] }), []);
+      assert.deepEqual(await found({ project: OTHER_PROJECT }), []);
+      // A child session is as stale as its parent.
+      const cleo = await worker(store, 'cleo');
+      const child = await worker(store, 'child', { parent: cleo.id });
+      await store.sessions.sweep({ limit: 100 });
+      assert.equal((await claimAll(store, child)).length, 2);
+      assert.deepEqual(await found(), []);
+      await store.sessions.end({ id: cleo.id, by });
+      assert.deepEqual(await found(), [bob.id, ann.id]);
     },
   },
 ];

@@ -159,22 +159,28 @@ export const overviewCases: readonly ExecutionCase[] = [
       const ann = await worker(store);
       const firstAt = now();
       await ended(store, ann, { deadLetter: letter({ step: 'step:row-5#1' }) });
-      await advance(1_000);
+      await advance(3_600_000);
+      const bob = await worker(store, 'bob');
       const deadLetter = letter({ step: 'step:row-61#2', reason: 'Newest.' });
-      const newest = await ended(store, ann, { deadLetter });
-      await ended(store, ann, { deadLetter: letter({ code: 'timed-out' }) });
-      const redriven = await ended(store, ann, { deadLetter: letter({ step: 'step:row-7#1' }) });
+      const newest = await ended(store, bob, { deadLetter });
+      const stuck = letter({ code: 'timed-out' });
+      await ended(store, bob, { status: 'quarantined', deadLetter: stuck });
+      const redriven = await ended(store, bob, { deadLetter: letter({ step: 'step:row-7#1' }) });
       await mustRedrive(store, redriven);
       const { deadLetters } = await store.executions.figures({ project: PROJECT });
       const { causes, ...all } = deadLetters;
-      assert.deepEqual(all, exactly(3));
+      assert.deepEqual(all, {
+        ...exactly(3),
+        quarantined: exactly(1),
+        lastHour: exactly(2),
+      });
       assert.deepEqual(causes, [
         {
-          ...{ pipeline: PIPELINE, code: 'declined', step: 'row-*', count: 2 },
+          ...{ pipeline: PIPELINE, code: 'declined', step: 'row-*', count: 2, lastHour: 1 },
           ...{ firstAt, lastAt: now(), newest, message: 'Newest.' },
         },
         {
-          ...{ pipeline: PIPELINE, code: 'timed-out', step: 'charge', count: 1 },
+          ...{ pipeline: PIPELINE, code: 'timed-out', step: 'charge', count: 1, lastHour: 1 },
           ...{ firstAt: now(), lastAt: now(), newest: causes[1]?.newest },
           message: 'The card was declined.',
         },
@@ -218,14 +224,14 @@ export const overviewCases: readonly ExecutionCase[] = [
       const { byInterval, byPipeline, until } = await endedIn(store, now());
       // 1,500 ms are in the bucket from 2^(42/4) to 2^(43/4) ms.
       assert.deepEqual(byInterval, [
-        { at: first, status: 'completed', bucket: 42, count: 1 },
-        { at: second, status: 'completed', bucket: 0, count: 1 },
-        { at: second, status: 'failed', bucket: 0, count: 1 },
+        { at: first, status: 'completed', bucket: 42, count: 1, maxMs: 1_500 },
+        { at: second, status: 'completed', bucket: 0, count: 1, maxMs: 0 },
+        { at: second, status: 'failed', bucket: 0, count: 1, maxMs: 0 },
       ]);
       assert.deepEqual(byPipeline, [
-        { pipeline: PIPELINE, status: 'completed', bucket: 0, count: 1 },
-        { pipeline: PIPELINE, status: 'completed', bucket: 42, count: 1 },
-        { pipeline: PIPELINE, status: 'failed', bucket: 0, count: 1 },
+        { pipeline: PIPELINE, status: 'completed', bucket: 0, count: 1, maxMs: 0 },
+        { pipeline: PIPELINE, status: 'completed', bucket: 42, count: 1, maxMs: 1_500 },
+        { pipeline: PIPELINE, status: 'failed', bucket: 0, count: 1, maxMs: 0 },
       ]);
       assert.ok(until !== undefined && until > second && until <= now());
     },
@@ -266,7 +272,13 @@ export const overviewCases: readonly ExecutionCase[] = [
       const hour = 3_600_000;
       const hours = { stepMs: hour, intervalMs: hour, from: toInstant(at - (at % hour)) };
       const [kept] = (await endedIn(store, at, hours)).byInterval;
-      assert.deepEqual(kept, { at: hours.from, status: 'completed', bucket: 0, count: 1 });
+      assert.deepEqual(kept, {
+        at: hours.from,
+        status: 'completed',
+        bucket: 0,
+        count: 1,
+        maxMs: 0,
+      });
     },
   },
   {

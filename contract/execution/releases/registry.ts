@@ -39,6 +39,28 @@ export const registryCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-3',
+    name: 'a release keeps its further artifacts; the same again is harmless, others are refused',
+    async run({ store, now }) {
+      const { executions } = store;
+      const mailer = { name: 'mailer', digest: 'sha256:mailer', size: 48 };
+      const tools = { ...mailer, name: 'tools', url: 'oci://shop/tools', mediaType: 'a/b' };
+      const build = registering('v1', { artifacts: [mailer, tools] });
+      const first = await executions.registerRelease(build);
+      assert.deepEqual(first, { kind: 'registered', existing: false });
+      const again = await executions.registerRelease(build);
+      assert.deepEqual(again, { kind: 'registered', existing: true });
+      const others = [[], [mailer], [mailer, { ...tools, size: 49 }]];
+      for (const options of [{}, ...others.map((artifacts) => ({ artifacts }))]) {
+        const result = await executions.registerRelease(registering('v1', options));
+        assert.equal(refusedBy(result, 'release-differs')['part'], 'artifact');
+      }
+      const stored = await executions.release({ ...KEY, name: 'v1' });
+      assert.deepEqual(stored, { ...build, createdAt: now() });
+      assert.deepEqual((await executions.releases({ ...KEY, limit: 9 }))[0], stored);
+    },
+  },
+  {
+    upholds: 'RE-3',
     needs: 'two-clients',
     name: 'when two builds register under one name at once, one wins and the other is refused',
     async run({ store, another }) {
@@ -127,6 +149,30 @@ export const registryCases: readonly ExecutionCase[] = [
         own.map(({ name }) => name),
         ['c', 'a', 'b'],
       );
+    },
+  },
+  {
+    upholds: 'RE-3',
+    name: 'a list of releases ends at a limit of bytes, after at least one',
+    async run({ store, advance }) {
+      const { executions } = store;
+      for (const name of ['a', 'b', 'c']) {
+        await mustRegister(store, name);
+        await advance(1);
+      }
+      const [stored] = await executions.releases({ ...KEY, limit: 1 });
+      const bytes = Buffer.byteLength(JSON.stringify(stored?.contract));
+      for (const [bytesMax, expected] of [
+        [1, ['c']],
+        [2.5 * bytes, ['c', 'b']],
+        [100 * bytes, ['c', 'b', 'a']],
+      ] as const) {
+        const found = await executions.releases({ ...KEY, limit: 9, bytesMax });
+        assert.deepEqual(
+          found.map(({ name }) => name),
+          expected,
+        );
+      }
     },
   },
   {

@@ -26,10 +26,7 @@ export const CONTRACT: Contract = {
 };
 
 /** Accepts less input than the contract above. */
-export const NARROWER: Contract = {
-  ...CONTRACT,
-  input: { type: 'object', required: ['order'] },
-};
+export const NARROWER: Contract = { ...CONTRACT, input: { type: 'object', required: ['order'] } };
 
 export function registering(name: string, options: Partial<RegisterRelease> = {}): RegisterRelease {
   const contract = options.contract ?? CONTRACT;

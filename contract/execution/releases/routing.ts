@@ -91,6 +91,27 @@ export const routingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-9, RE-19',
+    name: 'a worker may show the digest of any artifact of its release, and of no other',
+    async run({ store }) {
+      await mustRegister(store, 'v1', { artifacts: [{ name: 'mailer', digest: 'sha256:mailer' }] });
+      await mustRegister(store, 'v2', { artifacts: [{ name: 'mailer', digest: 'sha256:newer' }] });
+      await mustChange(store, 'activate', { name: 'v1' });
+      const id = await mustSubmit(store);
+      const ann = await worker(store, 'ann');
+      const { executions } = store;
+      const good = announcing(ann.id, 'v1');
+      assert.ok(good.release !== undefined);
+      const showing = (digest: string, contracts = good.release?.contracts ?? {}) =>
+        executions.announce({ ...good, release: { name: 'v1', digest, contracts } });
+      refusedBy(await showing('sha256:newer'), 'release-differs');
+      refusedBy(await showing('sha256:mailer', {}), 'release-differs');
+      assert.deepEqual(await idsOf(store, ann, 'v1'), []);
+      assert.deepEqual(await showing('sha256:mailer'), { kind: 'announced' });
+      assert.deepEqual(await idsOf(store, ann, 'v1'), [id]);
+    },
+  },
+  {
+    upholds: 'RE-9, RE-19',
     name: 'a worker that announces another release, another project or none loses its earlier release',
     async run({ store }) {
       const { executions } = store;

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';
 import type { ListDeadLetters } from '../../../src/features/repair/port.ts';
-import type {
-  CoordinatorStore,
-  ListPosition,
-} from '../../../src/store/contract/execution-store.ts';
+import type { ListPosition } from '../../../src/store/contract/execution-reads.ts';
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { digestOf } from '../../../src/support/digest.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';

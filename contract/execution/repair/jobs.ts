@@ -42,19 +42,23 @@ export const jobCases: readonly ExecutionCase[] = [
       const made = request.submit.id;
       expectKind(await store.executions.redrive(request), 'submitted');
       const item = { target: old, outcome: 'submitted', made, at: now() };
-      assert.deepEqual(await store.executions.jobItems({ job, limit: 9 }), [item]);
+      const queued = { ...item, madeStatus: 'queued' };
+      assert.deepEqual(await store.executions.jobItems({ job, limit: 9 }), [queued]);
+      assert.deepEqual(await store.executions.jobResults({ job }), { queued: 1 });
       // A page that runs again creates new ids, but the stored result stays.
-      const again = async (): Promise<void> => {
+      const again = async (madeStatus: string): Promise<void> => {
         await advance(10);
         for (const repeated of [request, redriving(old, { job })]) {
           const result = await leavesUnchanged(store, () => store.executions.redrive(repeated));
           assert.deepEqual(result, { kind: 'submitted', id: made, existing: true });
         }
-        assert.deepEqual(await store.executions.jobItems({ job, limit: 9 }), [item]);
+        const items = await store.executions.jobItems({ job, limit: 9 });
+        assert.deepEqual(items, [{ ...item, madeStatus }]);
       };
-      await again();
+      await again('queued');
       await mustFinish(store, await mustClaim(store, ann, made), { status: 'failed' });
-      await again();
+      await again('failed');
+      assert.deepEqual(await store.executions.jobResults({ job }), { failed: 1 });
     },
   },
   {
@@ -196,7 +200,10 @@ export const jobCases: readonly ExecutionCase[] = [
       assert.deepEqual(result, { kind: 'refused', why: 'not-found' });
       assert.deepEqual(await store.executions.jobItems({ job, limit: 9 }), [
         { target: skipped, outcome: 'not-found', at },
-        { target: driven, outcome: 'submitted', made: request.submit.id, at },
+        {
+          ...{ target: driven, outcome: 'submitted', at },
+          ...{ made: request.submit.id, madeStatus: 'queued' },
+        },
       ]);
     },
   },

@@ -54,10 +54,7 @@ export async function ended(
     status = 'failed',
     deadLetter,
     ...options
-  }: Partial<Submit> & {
-    readonly status?: TerminalStatus;
-    readonly deadLetter?: DeadLetter;
-  } = {},
+  }: Partial<Submit> & { readonly status?: TerminalStatus; readonly deadLetter?: DeadLetter } = {},
 ): Promise<ExecutionId> {
   const held = await running(store, who, options);
   await mustFinish(store, held, { status, ...(deadLetter === undefined ? {} : { deadLetter }) });

@@ -65,6 +65,20 @@ export const scheduleCases: readonly ExecutionCase[] = [
     },
   },
   {
+    upholds: 'X-32',
+    name: 'a schedule that may only be created is not replaced, and the same content changes nothing',
+    async run({ store, now }) {
+      const { executions } = store;
+      const put = (digest: string) =>
+        executions.putSchedule(putting(now(), { digest, ifExists: 'refuse' }));
+      assert.deepEqual(await put('one'), { kind: 'put', changed: true });
+      assert.deepEqual(await put('one'), { kind: 'put', changed: false });
+      const refused = await leavesUnchanged(store, () => put('two'));
+      assert.deepEqual(refused, { kind: 'refused', why: 'schedule-exists', id: 'nightly' });
+      assert.equal((await executions.schedule(NIGHTLY))?.digest, 'one');
+    },
+  },
+  {
     upholds: 'X-33',
     name: 'a paused schedule has no next time, also when it is put again, until it is resumed',
     async run({ store, now }) {

@@ -75,11 +75,7 @@ const OF_EXECUTIONS: Readonly<Record<string, Write>> = {
   pause: ({ store, queued }) => store.executions.pause(commanding(queued)),
   signal: ({ store, queued }) => store.executions.signal(signalling(queued)),
   putBlob: ({ store }) =>
-    store.executions.putBlob({
-      project: PROJECT,
-      digest: 'a'.repeat(64),
-      bytes: Uint8Array.of(1),
-    }),
+    store.executions.putBlob({ project: PROJECT, digest: 'a'.repeat(64), bytes: Uint8Array.of(1) }),
   attributeBlobs: ({ store }) =>
     store.executions.attributeBlobs({ project: PROJECT, digests: ['a'.repeat(64)] }),
 };

@@ -143,11 +143,7 @@ export const heartbeatCases: readonly ExecutionCase[] = [
           await mustClaim(store, await worker(store, 'bob'), held.id);
         },
       },
-      {
-        what: 'has parked',
-        why: 'not-running',
-        before: (store, _, held) => mustPark(store, held),
-      },
+      { what: 'has parked', why: 'not-running', before: (store, _, held) => mustPark(store, held) },
       { what: 'has ended', why: 'claim-ended', before: (store, ann) => endSessionOf(store, ann) },
     ] satisfies readonly {
       readonly what: string;

@@ -1,9 +1,12 @@
 import type { ExecutionCase } from '../contract-case.ts';
+import { attributeCases } from './attributes.ts';
 import { cancelCases } from './cancel.ts';
 import { finishCases } from './finish.ts';
 import { gateCases } from './gates.ts';
 import { heartbeatCases } from './heartbeats.ts';
+import { keyCases } from './keys.ts';
 import { maintainCases } from './maintain.ts';
+import { childMessageCases } from './messages-to-children.ts';
 import { pauseCases } from './pause.ts';
 import { recordCases } from './record.ts';
 import { shareCases } from './shares.ts';
@@ -16,10 +19,12 @@ import { wakingCases } from './waking.ts';
 
 export const verbCases: readonly ExecutionCase[] = [
   ...submitCases,
+  ...keyCases,
   ...shareCases,
   ...gateCases,
   ...recordCases,
   ...heartbeatCases,
+  ...attributeCases,
   ...transactCases,
   ...transactionControlCases,
   ...finishCases,
@@ -28,5 +33,6 @@ export const verbCases: readonly ExecutionCase[] = [
   ...cancelCases,
   ...pauseCases,
   ...signalCases,
+  ...childMessageCases,
   ...maintainCases,
 ];

@@ -45,10 +45,20 @@ async function spawn(
   parent: Held,
   count: number,
 ): Promise<readonly ExecutionId[]> {
-  const { project } = await mustRead(store, parent.id);
-  const children = Array.from({ length: count }, (_, nth) =>
-    childOf(parent.id, `child:${nth}#1`, { project }),
+  return spawnCalls(
+    store,
+    parent,
+    Array.from({ length: count }, (_, nth) => `child:${nth}#1`),
   );
+}
+
+async function spawnCalls(
+  store: CoordinatorStore,
+  parent: Held,
+  calls: readonly string[],
+): Promise<readonly ExecutionId[]> {
+  const { project } = await mustRead(store, parent.id);
+  const children = calls.map((call) => childOf(parent.id, call, { project }));
   expectKind(
     await store.executions.record({ ...writing(parent, { kind: 'child-spawned' }), children }),
     'recorded',
@@ -251,6 +261,31 @@ export const maintainCases: readonly ExecutionCase[] = [
       assert.notEqual(await noticesOf(store, ann), notices);
       const after = await leavesUnchanged(store, () => store.executions.maintain({ limit: 9 }));
       assert.deepEqual(after, { overdue: [], cancelled: 0, forgotten: 0, more: false });
+    },
+  },
+  {
+    upholds: 'X-119, X-69, X-77',
+    name: 'children of detached calls outlive their parent, and report to it while it is open',
+    async run({ store }) {
+      const ann = await worker(store);
+      const parent = await running(store, ann);
+      const names = ['detached:mail#1[0]', 'child:detached:mail#1[0]', 'detached:mail#2[0]'];
+      const [mail, child, last] = await spawnCalls(store, parent, names);
+      assert(mail !== undefined && child !== undefined && last !== undefined);
+      const claims = await claimAll(store, ann, { pipelines: [OTHER_PIPELINE] });
+      for (const each of claims) await mustPark(store, heldOf(each, ann));
+      assert.equal((await store.executions.cancel(commanding(last))).kind, 'done');
+      const messages = await allMessages(store, parent.id);
+      assert.deepEqual(
+        messages.map(({ kind, name }) => [kind, name]),
+        [['child-ended', 'detached:mail#2[0]']],
+      );
+      await mustFinish(store, later(parent), { status: 'failed' });
+      await maintainAll(store, 1);
+      assert.deepEqual(
+        [await statusOf(store, mail), await statusOf(store, child)],
+        ['waiting', 'cancelled'],
+      );
     },
   },
   {

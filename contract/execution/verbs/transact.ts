@@ -32,10 +32,7 @@ interface UserTable {
 }
 
 interface SqliteConnection {
-  prepare(sql: string): {
-    run(): unknown;
-    all(): readonly { readonly value: string }[];
-  };
+  prepare(sql: string): { run(): unknown; all(): readonly { readonly value: string }[] };
 }
 
 interface PostgresClient {

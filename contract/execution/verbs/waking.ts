@@ -35,10 +35,7 @@ async function family(
 ): Promise<{ readonly parent: Held; readonly children: readonly Held[] }> {
   const held = await running(store, who);
   const submits = Array.from({ length: count }, (_, nth) => childOf(held.id, `child:${nth}#1`));
-  await store.executions.record({
-    ...writing(held, { kind: 'child-spawned' }),
-    children: submits,
-  });
+  await store.executions.record({ ...writing(held, { kind: 'child-spawned' }), children: submits });
   const claims = await claimAll(store, who, { pipelines: [OTHER_PIPELINE] });
   assert.equal(claims.length, count);
   return { parent: later(held), children: claims.map((each) => heldOf(each, who)) };

@@ -1,4 +1,5 @@
 import type { ContractCase } from '../contract-case.ts';
+import { awayCases } from './away.ts';
 import { endSessionCases } from './end-session.ts';
 import { expiryCases } from './expiry.ts';
 import { fairChanceCases } from './fair-chance.ts';
@@ -17,6 +18,7 @@ export const sessionCases: readonly ContractCase[] = [
   ...expiryCases,
   ...retentionCases,
   ...fairChanceCases,
+  ...awayCases,
   ...massExpiryCases,
   ...sessionGuardCases,
 ];

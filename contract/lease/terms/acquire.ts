@@ -51,14 +51,7 @@ export const acquireCases: readonly ContractCase[] = [
         kind: 'refused',
         why: 'held',
         key: KEY,
-        holder: {
-          owner: ann.owner,
-          session: ann.id,
-          fence,
-          since,
-          state: 'held',
-          freeInMs: 7_000,
-        },
+        holder: { owner: ann.owner, session: ann.id, fence, since, state: 'held', freeInMs: 7_000 },
       });
     },
   },

@@ -12,6 +12,7 @@ import type {
 } from '../../../src/store/contract/execution-store.ts';
 import type { Ledger } from '../ledger.ts';
 import type { StoreCall } from '../link.ts';
+import { MANUAL } from '../workloads/owner.ts';
 import type { Input } from '../workloads/pipelines.ts';
 import type { Checker, World } from '../world.ts';
 import { judgeHistories } from './histories.ts';
@@ -208,7 +209,9 @@ class ExecutionRules implements Checker {
   }
 
   /** The work of a dead owner has a new one in time, counted from its last heartbeat (P4). */
-  #tookOver(known: Known, { id, claimsWithoutProgress }: Claimed['execution']): void {
+  #tookOver(known: Known, { id, pipeline, claimsWithoutProgress }: Claimed['execution']): void {
+    // Nothing polls for it.
+    if (pipeline === MANUAL) return;
     const world = this.#world;
     const beatMs = this.#beats.get(known.session);
     // A suspect waits for its trial.

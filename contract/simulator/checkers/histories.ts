@@ -44,7 +44,11 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ['X-4', oneResultPerCall],
   ['Y-4', undoneInReverse],
   ['Y-5', everythingUndone],
-  ['P5', receivedOnce],
+  ['X-49', receivedInOrder],
+  ['X-15', sleptEnough],
+  ['X-20', keptDeadline],
+  ['W-3', gotTheAnswer],
+  ['Y-20', reusedSteps],
 ];
 
 export async function judgeHistories(world: World, evidence: Evidence): Promise<void> {
@@ -201,23 +205,104 @@ function everythingUndone({ execution, history }: Case): string | undefined {
   return left.length === 0 ? undefined : `did not undo ${left.join()}`;
 }
 
-/** Letters have different values. A value that comes twice was delivered twice. */
-function receivedOnce({ execution, history }: Case): string | undefined {
-  if (execution.pipeline !== 'letters') return undefined;
-  const values = history
+/** Code gets the signals of a name in the order in which they came, each once, with its own value. */
+function receivedInOrder({ world, execution, history }: Case): string | undefined {
+  const received = history
     .filter(({ kind }) => kind === 'signal-received')
-    .map(({ body }) => body ?? '');
-  // A re-driven execution has letters of two inboxes, so their numbers can be equal.
-  const letters = values.map((body) => {
-    const { key, n, ...letter } = parseBody<Record<string, unknown>>(body);
-    return JSON.stringify(letter);
+    .map(({ body }) => parseBody<{ n: number; out: unknown }>(body))
+    // A re-drive reuses what its predecessor got, without the numbers.
+    .filter(({ n }) => n !== undefined);
+  if (received.length === 0) return undefined;
+  const sent = world.disk.rows<{ n: number; body: string }>(
+    "select n, body from inbox where execution_id = :id and kind = 'signal' order by n",
+    { id: execution.id },
+  );
+  const at = received.findIndex(({ n, out }, index) => {
+    const { n: expected, body } = sent[index] ?? {};
+    const value = JSON.stringify(parseBody<{ out: unknown }>(body).out);
+    return n !== expected || JSON.stringify(out) !== value;
   });
-  return new Set(letters).size === letters.length ? undefined : 'received a signal twice';
+  if (at < 0) return undefined;
+  return `receive ${at + 1} got message ${received[at]?.n}, and message ${sent[at]?.n} was next`;
+}
+
+/** Clocks of workers differ by their drift. */
+const EARLY_MS = 5;
+
+/** A sleep lasts as long as the code asked for, counted from the event before it. */
+function sleptEnough({ world, history }: Case): string | undefined {
+  if (!world.isContinuous) return undefined;
+  const due = new Map<string, number>();
+  let beforeAt = 0;
+  for (const { kind, body, at, fence } of history) {
+    const {
+      key = '',
+      ms,
+      until,
+    } = parseBody<{ key: string; ms: number; until: number }>(
+      kind === 'timer-set' || kind === 'timer-fired' ? body : undefined,
+    );
+    if (kind === 'timer-set') due.set(key, until ?? beforeAt + (ms ?? 0));
+    const dueAt = due.get(key);
+    // A re-drive reuses sleeps that its predecessor has slept.
+    const isReused = fence === undefined;
+    if (kind === 'timer-fired' && !isReused && dueAt !== undefined && at < dueAt - EARLY_MS) {
+      return `${key} ended ${dueAt - at} ms early`;
+    }
+    if (kind !== 'timer-set') beforeAt = at;
+  }
+  return undefined;
+}
+
+/** An end by the deadline is not before it, and nothing completes long after it (X-20). */
+function keptDeadline({ world, execution, history }: Case): string | undefined {
+  const { deadlineAt, endedAt, status } = execution;
+  if (deadlineAt === undefined || endedAt === undefined || !world.isSteady) return undefined;
+  const isByDeadline = history.at(-1)?.body?.includes('deadline-passed') === true;
+  if (isByDeadline && endedAt < deadlineAt - EARLY_MS) {
+    return `ended ${deadlineAt - endedAt} ms before its deadline, because of it`;
+  }
+  const begun = history.findLast(({ kind }) => kind === 'claimed')?.at ?? 0;
+  return status === 'completed' && begun > deadlineAt
+    ? `was claimed ${begun - deadlineAt} ms after its deadline, and completed`
+    : undefined;
+}
+
+/** The outcome that the code returns is that of its question (W-3, W-4). */
+function gotTheAnswer({ world, execution, history }: Case): string | undefined {
+  if (execution.pipeline !== 'question' || execution.status !== 'completed') return undefined;
+  const [unit] = world.disk.rows<{ status: number; answer: string | null }>(
+    `select u.status, i.answer from await_unit as u
+       left join interaction as i on i.execution_id = u.execution_id and i.call = u.call
+      where u.execution_id = :id`,
+    { id: execution.id },
+  );
+  // A re-drive reuses the outcome of its predecessor.
+  if (unit === undefined) return undefined;
+  const { out } = parseBody<{ out: { v: unknown } }>(history.at(-1)?.body);
+  const isAnswered = unit.status === AWAIT_CODES.answered;
+  const expected = isAnswered ? (JSON.parse(unit.answer ?? '{}') as { v: unknown }).v : 'timed-out';
+  return out?.v === expected ? undefined : `returned ${out?.v}, and its question had ${expected}`;
+}
+
+/** A re-drive runs no step again that its predecessor completed. */
+function reusedSteps({ world, execution, history }: Case): string | undefined {
+  const { redriveOf: of } = execution;
+  if (of === undefined) return undefined;
+  const done = world.disk.rows<{ name: string }>(
+    `select name from history
+      where row_id = (select row_id from execution where id = :of) and kind = 'step-completed'
+        and body not like '%"undo:%'`,
+    { of },
+  );
+  const reused = history.filter(({ fence }) => fence === undefined).map(({ name }) => name);
+  const left = done.find(({ name }) => !reused.includes(name));
+  return left === undefined ? undefined : `re-drives ${of} without its step ${left.name}`;
 }
 
 async function judgeOutcome(
   world: World,
-  { id, pipeline, input, wasDisturbed }: Submitted,
+  { id, pipeline, input, options, wasDisturbed }: Submitted,
 ): Promise<void> {
   const { executions } = world.reader;
   const execution = await executions.read(id as ExecutionId);
@@ -227,9 +312,12 @@ async function judgeOutcome(
   const expected = RECIPES[pipeline]?.expected(input);
   const { status } = execution;
   if (expected === undefined || !TERMINAL.has(status)) return;
-  const mayBe = wasDisturbed
-    ? [...expected.statuses, 'cancelled', 'compensated']
-    : expected.statuses;
+  const mayFail = options.deadlineMs !== undefined || (wasDisturbed && pipeline === 'family');
+  const mayBe = [
+    ...expected.statuses,
+    ...(wasDisturbed ? ['cancelled', 'compensated'] : []),
+    ...(mayFail ? ['failed'] : []),
+  ];
   if (!mayBe.includes(status)) {
     world.violate(
       'X-14',

@@ -6,8 +6,10 @@ import type {
   BeginIntent,
   CheckpointResult,
   EndSession,
+  FenceVerified,
   HeartbeatResult,
   IntentBegun,
+  OpenSession,
   Released,
   ReleaseLease,
   Revoke,
@@ -16,6 +18,7 @@ import type {
   SessionEnded,
   SettleIntent,
   Swept,
+  Verify,
 } from '../../../src/lease/port.ts';
 import type { Ledger } from '../ledger.ts';
 import type { StoreCall } from '../link.ts';
@@ -43,6 +46,7 @@ class LeaseRules implements Checker {
   #keys: Map<string, KeyState> = new Map();
   #endedSessions: Map<string, string> = new Map();
   #newestFence = 0;
+  readonly #parents: Map<string, string> = new Map();
   #backup: { keys: Map<string, KeyState>; ended: Map<string, string> } | undefined;
 
   readonly #judges: Readonly<Record<string, Judge>> = {
@@ -52,6 +56,8 @@ class LeaseRules implements Checker {
     'leases.settleIntent': ({ request }) => this.#settled(request),
     'leases.release': ({ request, reply }) => this.#released(request, reply),
     'leases.revoke': ({ request, reply }) => this.#revoked(request, reply),
+    'leases.verify': ({ request, reply }) => this.#verified(request, reply),
+    'sessions.open': ({ request }) => this.#opened(request),
     'sessions.heartbeat': ({ request, reply }) => this.#beat(request, reply),
     'sessions.end': ({ request, reply }) => this.#sessionEnded(request, reply),
     'sessions.sweep': ({ reply }) => this.#swept(reply),
@@ -90,7 +96,7 @@ class LeaseRules implements Checker {
     const before = isForgotten ? undefined : known;
     this.#minted(fence, `the grant of ${key}`);
     if (before !== undefined) {
-      const declared = before.exit ?? this.#endedSessions.get(before.session);
+      const declared = before.exit ?? this.#exitOf(before.session);
       if (predecessor.exit === 'finished' && declared !== 'finished') {
         this.#world.violate(
           'A-2',
@@ -196,19 +202,38 @@ class LeaseRules implements Checker {
     if (state !== undefined) state.exit = request.exit;
   }
 
-  #revoked({ fence }: Revoke, { kind }: Revoked): void {
+  #revoked({ key, fence }: Revoke, { kind }: Revoked): void {
     this.#ledger.forced(fence);
-    if (kind === 'revoked') this.#ledger.revoked(fence);
+    if (kind !== 'revoked') return;
+    this.#ledger.revoked(fence);
+    const state = this.#keys.get(key);
+    if (state?.fence === fence) state.exit ??= 'revoked';
+  }
+
+  /** Only the fence of a term that has not ended is current. */
+  #verified({ key, fence }: Verify, { kind }: FenceVerified): void {
+    const state = this.#keys.get(key);
+    if (state === undefined || kind !== 'current') return;
+    const end = state.exit ?? this.#exitOf(state.session);
+    if (fence === state.fence && end === undefined) return;
+    this.#world.violate(
+      'T-7',
+      `${key}: fence ${fence} was called current, and fence ${state.fence} is the newest (${end ?? 'open'}).`,
+    );
   }
 
   #mustBeOpen(state: KeyState, { key }: { readonly key: string }, rule: string): void {
-    const end = state.exit ?? this.#endedSessions.get(state.session);
+    const end = state.exit ?? this.#exitOf(state.session);
     if (end !== undefined) {
       this.#world.violate(
         rule,
         `${key}: the store accepted a write after the term had ended (${end}).`,
       );
     }
+  }
+
+  #opened({ id, parent }: OpenSession): void {
+    if (parent !== undefined) this.#parents.set(id, parent);
   }
 
   #beat({ id }: { readonly id: string }, result: HeartbeatResult): void {
@@ -222,21 +247,37 @@ class LeaseRules implements Checker {
     if (!result.replayed && this.#endedSessions.has(id)) {
       this.#world.violate('E-3', `Session ${id} ended twice.`);
     }
-    this.#endedSessions.set(id, by.kind === 'owner' ? by.exit : 'revoked');
+    this.#noteEnd(id, by.kind === 'owner' ? by.exit : 'revoked');
     this.#forceAll(id);
   }
 
   /** An operator does not wait for the holder. A holder that closes its session gives its keys up. */
   #forceAll(session: string): void {
     for (const state of this.#keys.values()) {
-      if (state.session === session) this.#ledger.forced(state.fence);
+      if (this.#isUnder(state.session, session)) this.#ledger.forced(state.fence);
     }
+  }
+
+  #exitOf(session: string | undefined): string | undefined {
+    if (session === undefined) return undefined;
+    return this.#endedSessions.get(session) ?? this.#exitOf(this.#parents.get(session));
+  }
+
+  /** A session ends with its parent (H-1). */
+  #isUnder(id: string | undefined, ancestor: string): boolean {
+    if (id === undefined) return false;
+    return id === ancestor || this.#isUnder(this.#parents.get(id), ancestor);
   }
 
   #swept({ expired }: Swept): void {
     for (const id of expired) {
       if (this.#endedSessions.has(id)) this.#world.violate('E-3', `Session ${id} ended twice.`);
-      this.#endedSessions.set(id, 'expired');
+      this.#noteEnd(id, 'expired');
     }
+  }
+
+  /** The terms of a session whose ancestor ended before have ended with the ancestor (H-1). */
+  #noteEnd(id: string, exit: string): void {
+    this.#endedSessions.set(id, this.#exitOf(id) ?? exit);
   }
 }

@@ -6,7 +6,8 @@ import type { SubmitOptions } from '../../../src/engine/submission.ts';
 import { isOutage } from '../../../src/lease/store-call.ts';
 import type { Random } from '../../../src/support/random.ts';
 import type { Actor, Life } from '../actor.ts';
-import { executionRules, type Submissions } from '../checkers/executions.ts';
+import { executionModel } from '../checkers/execution-model.ts';
+import { executionRules, type Submissions, type Submitted } from '../checkers/executions.ts';
 import { Ledger } from '../ledger.ts';
 import type { PlannedOperation, Workload } from '../plan.ts';
 import {
@@ -24,7 +25,7 @@ import { type Input, pipelinesAt } from './pipelines.ts';
 /** How often each pipeline is submitted. */
 const MIX = [
   ...['order', 'order', 'order', 'batch', 'batch', 'family', 'letters', 'letters'],
-  ...['question', 'question', 'saga', 'saga', 'chain', 'doomed', 'hurry'],
+  ...['question', 'question', 'saga', 'saga', 'chain', 'doomed', 'hurry', 'stubborn'],
 ] as const;
 
 const COMMANDS = [
@@ -37,6 +38,10 @@ const COMMANDS = [
   'pause',
   'resume',
   'redrive',
+  'cancel child',
+  'look',
+  'look',
+  'look',
 ] as const;
 
 type Command =
@@ -52,10 +57,10 @@ export const executions: Workload = {
   name: 'executions',
 
   plan(random) {
-    const count = between(random, 14, 20);
+    const count = between(random, 11, 15);
     const submits = Array.from({ length: count }, (_, nth) => planSubmit(random, nth));
     if (random.next() < 0.04) submits.push(planKiller(random, count));
-    const commands = Array.from({ length: between(random, 20, 30) }, () =>
+    const commands = Array.from({ length: between(random, 18, 26) }, () =>
       planCommand(random, submits),
     );
     return [...submits, ...commands];
@@ -64,7 +69,7 @@ export const executions: Workload = {
   open(world) {
     const ledger = new Ledger(world);
     const submissions: Submissions = { known: new Map(), letters: 0 };
-    world.checkers.push(executionRules(world, ledger, submissions));
+    world.checkers.push(executionRules(world, ledger, submissions), executionModel(world));
     addWorkers(world, ledger);
     const client = world.actor('client', async (life) => holdfastAt(life));
     let rounds = 0;
@@ -89,6 +94,7 @@ function planSubmit(random: Random, nth: number): PlannedOperation {
     ...(random.next() < 0.3 && { lane: 'batch' as const }),
     ...(ALONE.includes(pipeline) && random.next() < 0.15 && { project: NEIGHBOUR }),
     ...(pipeline === 'hurry' && { deadlineMs: between(random, 300, 2_500) }),
+    ...(pipeline === 'saga' && random.next() < 0.4 && { deadlineMs: between(random, 300, 2_500) }),
   };
   const atMs = between(random, 0, ACTIVE_MS - 2_000);
   const what = `the client submits ${pipeline} ${nth}, size ${input.size}`;
@@ -108,15 +114,29 @@ function planKiller(random: Random, nth: number): PlannedOperation {
 
 function planCommand(random: Random, submits: readonly PlannedOperation[]): PlannedOperation {
   const action = pick(random, COMMANDS);
-  const submit = pick(random, submits);
+  const fitting = submits.filter(({ details }) => isFor(action, String(details['pipeline'])));
+  const submit = pick(random, fitting.length > 0 && random.next() < 0.7 ? fitting : submits);
   const { nth } = submit.details['input'] as Input;
-  const atMs = Math.min(ACTIVE_MS, submit.atMs + between(random, 0, 4_000));
+  const soonMs = action === 'cancel child' ? 600 : 4_000;
+  const atMs = Math.min(ACTIVE_MS, submit.atMs + between(random, 0, soonMs));
   return {
     atMs,
     of: 'executions',
     what: `the client wants ${action} of ${nth}`,
     details: { action, nth },
   };
+}
+
+/** The pipelines that a command is meant for. The others get it now and then. */
+const MEANT_FOR: Readonly<Record<string, readonly string[]>> = {
+  signal: ['letters', 'letters', 'hurry', 'chain'],
+  answer: ['question'],
+  'cancel child': ['family'],
+  redrive: ['doomed'],
+};
+
+function isFor(action: string, pipeline: string): boolean {
+  return MEANT_FOR[action]?.includes(pipeline) ?? true;
 }
 
 /** A second project. No workload answers or signals its executions. */
@@ -126,7 +146,7 @@ const ALONE: readonly string[] = ['order', 'batch', 'family', 'saga', 'chain', '
 const OPERATIONS_MIN = 200;
 
 const PACES: readonly Pace[] = [
-  { ttlMs: 1_500, pollMs: 600 },
+  { ttlMs: 1_500, pollMs: 1_200 },
   { ttlMs: 3_000, pollMs: 1_700 },
 ];
 
@@ -140,12 +160,13 @@ function addWorkers(world: World, ledger: Ledger): void {
   const isReleased = random.next() < 0.5;
   let started = 0;
   const releaseOf = (): string | undefined => (isReleased ? `v${(started++ % 2) + 1}` : undefined);
+  const concurrency = pick(random, [2, 8]);
   const embedded = isReleased ? 2 : between(random, 1, 2);
   const remote = between(random, 0, 2);
   for (const name of ['worker-1', 'worker-2'].slice(0, remote === 0 ? 2 : embedded)) {
     const release = releaseOf();
     world.actor(name, (life) =>
-      startEmbedded(life, { pipelines: atWork(life, name), pace, release }),
+      startEmbedded(life, { pipelines: atWork(life, name), pace, concurrency, release }),
     );
   }
   if (remote === 0) return;
@@ -159,7 +180,9 @@ function addWorkers(world: World, ledger: Ledger): void {
     const release = project === NEIGHBOUR ? undefined : releaseOf();
     world.actor(name, (life) => {
       const network = new SimulatedNetwork(world, { life, caller }, coordinators);
-      return startRemote(life, network, { pipelines: atWork(life, name), pace, release });
+      return startRemote(life, network, {
+        ...{ pipelines: atWork(life, name), pace, concurrency, release },
+      });
     });
   }
 }
@@ -224,7 +247,14 @@ async function command(
   const { id } = found;
   const value = world.operations;
   const commands: Readonly<Record<typeof action, () => Promise<unknown>>> = {
-    signal: () => holdfast.signal(id, { name: 'letter', value: ++submissions.letters }),
+    // Several at once, so that they wait together. The first arrives once (X-109).
+    signal: async () => {
+      const nths = Array.from({ length: 1 + (value % 3) }, () => ++submissions.letters);
+      const letters = nths.map((nth) => ({ name: 'letter', value: nth, key: `letter ${nth}` }));
+      await Promise.all(
+        [...letters, ...letters.slice(0, 1)].map((each) => holdfast.signal(id, each)),
+      );
+    },
     answer: () => holdfast.awaits.answer({ execution: id, name: 'approve' }, value),
     cancel: () => {
       // Even if the reply is lost, the cancel may have happened.
@@ -234,6 +264,16 @@ async function command(
     pause: () => holdfast.pause(id),
     resume: () => holdfast.resume(id),
     redrive: () => holdfast.repair.redrive(id),
+    'cancel child': async () => {
+      const { items } = await holdfast.list({
+        parent: id,
+        status: ['queued', 'waiting'],
+        limit: 2,
+      });
+      found.wasDisturbed ||= items.length > 0;
+      for (const child of items) await holdfast.cancel(child.id);
+    },
+    look: () => look(holdfast, found, value),
   };
   await commands[action]();
 }
@@ -253,6 +293,27 @@ async function readAll(
     world.operations += 1;
     await holdfast?.list({ limit: 5 });
   }
+}
+
+/** Reads as a person does: an execution, its history, and lists around it. */
+async function look(
+  holdfast: Holdfast,
+  { id, pipeline, options: { key = '' } }: Submitted,
+  lot: number,
+): Promise<void> {
+  const reads = [
+    () => holdfast.read(id),
+    () => holdfast.history(id, { after: lot % 3, limit: 5 }),
+    () => holdfast.list({ pipeline, limit: 3 }),
+    () => holdfast.list({ status: ['queued', 'waiting', 'failed'], limit: 7 }),
+    () => holdfast.list({ parent: id }),
+    () => holdfast.list({ hold: 'paused' }),
+    () => holdfast.list({ key }),
+    () => holdfast.list({ keyPrefix: 'k-1', status: 'completed' }),
+    () => holdfast.count({ status: ['completed', 'running'] }),
+    () => holdfast.count({ pipeline }),
+  ];
+  for (let nth = 0; nth < 3; nth += 1) await reads[(lot + nth) % reads.length]?.();
 }
 
 /** After the faults: every paused execution is resumed, every question answered, every letter sent. */

@@ -196,7 +196,7 @@ function fireSchedule(change: (row: Row) => object): Attack {
   return async ({ store, row }) => {
     const found = row(`${SCHEDULE} and next_at is not null`);
     if (found === undefined) return undefined;
-    const rest = { submits: [], firedAt: 0, skipsWhileOpen: false };
+    const rest = { submits: [], firedAt: 0, overlap: 'allow' };
     const fire = { project: DEFAULT, id: found.id, ...rest, ...change(found) };
     return (await store.fireSchedule(fire as never)).kind !== 'moved';
   };

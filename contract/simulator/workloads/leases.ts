@@ -1,5 +1,6 @@
 // Holders compete for a few keys. Each term actions, saves checkpoints, begins and settles effects, and
-// ends in one of the ways that a holder can end it. Operators drain, revoke and end sessions.
+// ends in one of the ways that a holder can end it. Some holders reach the store through a coordinator.
+// Operators drain, revoke and end sessions.
 
 import type { DeclaredExit } from '../../../src/lease/exit.ts';
 import type { HeldLease } from '../../../src/lease/held-lease.ts';
@@ -11,6 +12,7 @@ import type { Actor, Life } from '../actor.ts';
 import { leaseRules } from '../checkers/leases.ts';
 import { Ledger } from '../ledger.ts';
 import type { PlannedOperation, Workload } from '../plan.ts';
+import { startLeaseClient } from '../workers.ts';
 import { ACTIVE_MS, between, pick, type World } from '../world.ts';
 
 const KEYS = ['daily', 'weekly', 'index'] as const;
@@ -26,6 +28,8 @@ interface Term {
   readonly tenureMsMax?: number;
   /** Whether it wants the key even if another holder has retired it. */
   readonly reopen: boolean;
+  /** Whether a child session of the holder acquires it. */
+  readonly isChild?: boolean;
 }
 
 type OperatorAction = {
@@ -37,7 +41,7 @@ export const leases: Workload = {
   name: 'leases',
 
   plan(random) {
-    const terms = Array.from({ length: between(random, 15, 21) }, () => planTerm(random));
+    const terms = Array.from({ length: between(random, 12, 15) }, () => planTerm(random));
     const actions = Array.from({ length: between(random, 2, 5) }, () => planAction(random));
     return [...terms, ...actions];
   },
@@ -56,6 +60,13 @@ export const leases: Workload = {
 
 const HOLDERS = ['holder-1', 'holder-2', 'holder-3', 'holder-4'] as const;
 
+/** Holders that reach the store through a coordinator, if there is one. */
+const REMOTE: readonly string[] = ['holder-3', 'holder-4'];
+
+function isRemote(world: World, name: string): boolean {
+  return REMOTE.includes(name) && world.coordinators.length > 0;
+}
+
 function planTerm(random: Random): PlannedOperation {
   const holder = pick(random, HOLDERS);
   const key = pick(random, KEYS);
@@ -66,6 +77,7 @@ function planTerm(random: Random): PlannedOperation {
     exit: random.next() < 0.85 ? pick(random, EXITS.slice(0, 4)) : 'retired',
     ...(random.next() < 0.15 && { tenureMsMax: between(random, 300, 3_000) }),
     reopen: random.next() < 0.7,
+    ...(random.next() < 0.2 && { isChild: true }),
   };
   const atMs = between(random, 0, ACTIVE_MS);
   return { atMs, of: 'leases', what: `${holder} wants ${key}`, details: { ...details } };
@@ -73,7 +85,8 @@ function planTerm(random: Random): PlannedOperation {
 
 function planAction(random: Random): PlannedOperation {
   const action = pick(random, ['drain', 'drain', 'revoke', 'end-session', 'sweep'] as const);
-  const key = pick(random, KEYS);
+  // A coordinator puts the name of the project before its keys.
+  const key = `${pick(random, ['', '', 'default:'])}${pick(random, KEYS)}`;
   const atMs = between(random, 500, ACTIVE_MS);
   return {
     atMs,
@@ -86,9 +99,10 @@ function planAction(random: Random): PlannedOperation {
 function addHolder(world: World, name: string): Actor<Session> {
   const random = world.stream(`settings of ${name}`);
   const ttlMs = pick(random, [1_000, 2_000, 3_000]);
-  return world.actor(name, ({ process, link }: Life) => {
-    const { clock, timers, random: dice } = process;
-    return openSession({ store: link.store, owner: name, ttlMs, clock, timers, random: dice });
+  return world.actor(name, async (life: Life) => {
+    const { clock, timers, random: dice } = life.process;
+    const store = isRemote(world, name) ? await startLeaseClient(life) : life.link.store;
+    return openSession({ store, owner: name, ttlMs, clock, timers, random: dice });
   });
 }
 
@@ -111,35 +125,51 @@ async function hold(
   term: Term,
 ): Promise<void> {
   const { world } = scene;
-  const { key, isPatient, tenureMsMax, reopen } = term;
+  const { key, isPatient, tenureMsMax, reopen, isChild = false } = term;
   world.operations += 1;
-  const outcome = await session.acquire(key, {
+  const own = isChild ? await childOf(session, life) : session;
+  const outcome = await own.acquire(key, {
     ...(isPatient && { wait: true, timeoutMs: 8_000 }),
     ...(tenureMsMax && { tenureMsMax }),
     reopen,
   });
   if (outcome.kind !== 'acquired') return;
   const { lease } = outcome;
-  world.note(`${life.process.name} holds ${key} with fence ${lease.fence}.`);
+  const resource = isRemote(world, term.holder) ? `default:${key}` : key;
+  world.note(`${life.process.name} holds ${resource} with fence ${lease.fence}.`);
   for (const intent of lease.intents) {
     world.operations += 1;
     await lease.settle(intent.effect);
   }
   for (let nth = 1; nth <= term.effects; nth += 1) {
-    if (!(await makeEffect(scene, { life, lease }, nth))) return;
+    if (!(await makeEffect(scene, { life, lease, resource }, nth))) return;
   }
   world.operations += 1;
   await lease.release(term.exit);
+  if (isChild) await own.close();
+}
+
+function childOf(session: Session, { process }: Life): Promise<Session> {
+  const { clock, timers, random } = process;
+  const { owner, ttlMs } = session;
+  return session.openChild({ owner, ttlMs, clock, timers, random });
+}
+
+interface Holding {
+  readonly life: Life;
+  readonly lease: HeldLease;
+  /** The resource that the lease protects. Through a coordinator, the same key protects something else. */
+  readonly resource: string;
 }
 
 /** Returns false if the holder found that it no longer holds the lease. */
 async function makeEffect(
   { world, ledger }: Scene,
-  { life, lease }: { readonly life: Life; readonly lease: HeldLease },
+  { life, lease, resource: key }: Holding,
   nth: number,
 ): Promise<boolean> {
   const { process } = life;
-  const { key, fence } = lease;
+  const { fence } = lease;
   world.operations += 3;
   const effect = `${fence}/${nth}`;
   const begun = await lease.intent(effect);

@@ -1,7 +1,7 @@
 // The pipelines that the simulated workers run. Each has an output that follows from its input alone,
 // so a checker knows it without running anything.
 
-import type { Context, StepContext } from '../../../src/engine/context.ts';
+import type { Context, RetryOptions, StepContext } from '../../../src/engine/context.ts';
 import { type AnyPipeline, pipeline } from '../../../src/engine/pipeline.ts';
 import type { Life } from '../actor.ts';
 import type { Ledger } from '../ledger.ts';
@@ -40,6 +40,7 @@ export interface Expected {
 
 interface Recipe {
   readonly run: (place: Workplace, ctx: Context, input: Input) => Promise<unknown>;
+  readonly executionRetry?: RetryOptions;
   readonly expected: (input: Input) => Expected;
 }
 
@@ -91,11 +92,14 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     }),
   },
 
+  /** Some children rest, so that they wait for a while. */
   child: {
-    run: (place, ctx, { nth }) =>
-      ctx.step('work', (step) => perform(place, { ctx, step }, nth * 10), {
+    async run(place, ctx, { nth }) {
+      if (nth % 3 === 0) await ctx.sleep(300);
+      return ctx.step('work', (step) => perform(place, { ctx, step }, nth * 10), {
         retry: retryOf(place),
-      }),
+      });
+    },
     expected: ({ nth }) => ({ statuses: COMPLETED, output: nth * 10 }),
   },
 
@@ -125,8 +129,8 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
         await ctx.step(`book ${at}`, (step) => perform(place, { ctx, step }, at), {
           retry: retryOf(place),
           compensate: {
-            run: (_, undo) => perform(place, { ctx, step: undo }, -at),
-            retry: retryOf(place),
+            run: (_, undo) => performUndo(place, { ctx, step: undo }, at),
+            retry: { attempts: 1_000, initialMs: 300, maxMs: 900 },
           },
         });
       }
@@ -159,6 +163,21 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     expected: () => ({ statuses: ['failed'] }),
   },
 
+  /** Runs again as a whole when a step fails, and counts its steps in an attribute. */
+  stubborn: {
+    executionRetry: RETRY,
+    async run(place, ctx, { nth, size }) {
+      for (let at = 1; at <= size; at += 1) {
+        await ctx.step(`try ${at}`, (step) => perform(place, { ctx, step }, at), {
+          retry: { attempts: 1 },
+        });
+        ctx.setAttributes({ done: Number(ctx.attributes['done'] ?? 0) + 1 });
+      }
+      return nth + Number(ctx.attributes['done']);
+    },
+    expected: ({ nth, size }) => ({ statuses: COMPLETED, output: nth + size }),
+  },
+
   /** Has too little time, perhaps. */
   hurry: {
     async run(place, ctx, { nth, size }) {
@@ -184,9 +203,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
 
 export function pipelinesAt(place: Workplace): readonly AnyPipeline[] {
   return Object.entries(RECIPES).map(
-    ([name, { run }]) =>
+    ([name, { run, executionRetry }]) =>
       pipeline<Input, unknown>({
-        name,
+        ...{ name, ...(executionRetry && { executionRetry }) },
         run(ctx, input) {
           place.world.operations += 1;
           if (place.life.build === 'new') ctx.log('the new build runs this');
@@ -194,6 +213,16 @@ export function pipelinesAt(place: Workplace): readonly AnyPipeline[] {
         },
       }) as AnyPipeline,
   );
+}
+
+/** Often fails at first, so that the execution waits between two attempts of a compensation. */
+async function performUndo(
+  place: Workplace,
+  given: { readonly ctx: Context; readonly step: StepContext },
+  at: number,
+): Promise<number> {
+  if (place.life.process.random.next() < 0.2) throw new Error('not yet');
+  return perform(place, given, -at);
 }
 
 /** An effect outside, of which the unfenced resource sees the time and the fenced one the fence. */

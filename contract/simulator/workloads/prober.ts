@@ -188,7 +188,7 @@ export const prober: Workload = {
     const lots = Object.entries(VERBS).flatMap(([verb, [weight]]) =>
       Array<string>(Math.round(weight * 10)).fill(verb),
     );
-    return Array.from({ length: between(random, 20, 36) }, () => {
+    return Array.from({ length: between(random, 18, 28) }, () => {
       const verb = pick(random, lots);
       const probe: Probe = {
         ...{ verb, seat: between(random, 0, SEATS - 1), key: pick(random, KEYS) },

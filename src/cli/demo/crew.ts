@@ -141,9 +141,18 @@ export class Crew {
       });
   }
 
+  /** Adds lines to the story when an order that was submitted now asks, and when it is answered. */
+  awaitQuestion(id: ExecutionRecord['id']): void {
+    this.#inBackground(narrateQuestion(this, id));
+  }
+
   /** Adds a line to the story when the request is answered. */
   awaitAnswer(id: ExecutionRecord['id']): void {
-    const finished = narrateAnswer(this, id).catch((error: unknown) =>
+    this.#inBackground(narrateAnswer(this, id));
+  }
+
+  #inBackground(narrated: Promise<void>): void {
+    const finished = narrated.catch((error: unknown) =>
       faultLogOf(this.#log)('demo-failed', error),
     );
     this.#answers.push(finished);
@@ -221,15 +230,13 @@ async function until<Found>(
   return undefined;
 }
 
-interface Cooking {
-  readonly id: ExecutionRecord['id'];
-  readonly fence: number;
-  readonly cook: Cook;
-}
-
 /** An order that waits for an approval in the inbox. */
 export async function playAsk(crew: Crew): Promise<void> {
   const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'soup', guest: 'ann', ask: true });
+  await narrateQuestion(crew, id);
+}
+
+async function narrateQuestion(crew: Crew, id: ExecutionRecord['id']): Promise<void> {
   const question = await until(crew, async () => {
     const { items } = await crew.holdfast.awaits.list({ execution: id });
     return items[0];
@@ -349,7 +356,7 @@ const ORDERS_MAX = 3;
  * An order, and the worker that was frozen in the middle of its step. On a busy machine the signal may come after the
  * step: then that worker has no late write, and another order is placed.
  */
-async function frozenWhileCooking(crew: Crew): Promise<Cooking | undefined> {
+async function frozenWhileCooking(crew: Crew) {
   for (let orders = 0; orders < ORDERS_MAX; orders += 1) {
     const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'stew', guest: 'fred' });
     crew.freezeWhoCooks(id);

@@ -2,16 +2,14 @@
 
 import { callOperation } from '../../client/calls.ts';
 import { HoldfastClient } from '../../client/client.ts';
-import { environmentWith } from '../../support/environment.ts';
+import { CLIENT_VARIABLES, environmentWith } from '../../support/environment.ts';
 import { Fault } from '../../support/fault.ts';
 import { shownUrl } from '../../support/hidden-options.ts';
 import { isUnsent, networkCode, untrustedText } from '../../support/no-reply.ts';
+import { present } from '../../support/options.ts';
 import { type Flag, type Typed, UsageProblem } from '../command.ts';
 
 export const URL_DEFAULT = 'http://127.0.0.1:7433';
-const OWN: readonly string[] = [
-  ...['HOLDFAST_URL', 'HOLDFAST_KEY', 'HOLDFAST_PROJECT', 'HOLDFAST_CONFIG'],
-];
 
 /** The flags of every command that asks a coordinator. */
 export const CONNECTION_FLAGS: Readonly<Record<string, Flag>> = {
@@ -33,6 +31,17 @@ export const CONNECTION_FLAGS: Readonly<Record<string, Flag>> = {
 };
 
 export async function clientFor(typed: Typed): Promise<HoldfastClient> {
+  const connection = await connectionFor(typed);
+  return new HoldfastClient({ ...connection, fetch: fetchFrom(connection.url) });
+}
+
+interface CoordinatorAddress {
+  readonly url: string;
+  readonly key?: string;
+  readonly project?: string;
+}
+
+export async function connectionFor(typed: Typed): Promise<CoordinatorAddress> {
   const variables = environmentWith('HOLDFAST_');
   await refuseUnknown(variables);
   const url = urlFor(typed);
@@ -43,12 +52,7 @@ export async function clientFor(typed: Typed): Promise<HoldfastClient> {
   }
   const key = typed.text('access-key') ?? variables['HOLDFAST_KEY'];
   const project = projectFor(typed);
-  return new HoldfastClient({
-    url,
-    ...(key === undefined ? {} : { key }),
-    ...(project === undefined ? {} : { project }),
-    fetch: fetchFrom(url),
-  });
+  return { url, ...present({ key, project }) };
 }
 
 /**
@@ -97,7 +101,7 @@ export function keyHint(typed: Typed): string | undefined {
 
 /** With a misspelt HOLDFAST_URL, the command would ask another coordinator than the user meant. */
 async function refuseUnknown(variables: Readonly<Record<string, string>>): Promise<void> {
-  if (Object.keys(variables).every((name) => OWN.includes(name))) return;
+  if (Object.keys(variables).every((name) => CLIENT_VARIABLES.includes(name))) return;
   const { environmentSources } = await import('../../server/config.ts');
   environmentSources(variables);
 }

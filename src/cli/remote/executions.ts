@@ -1,8 +1,10 @@
 // `holdfast get`, `history` and `explain` show one execution.
 
+import { writeFile } from 'node:fs/promises';
 import { callOperation } from '../../client/calls.ts';
 import { type Failure, locatedMessage } from '../../execution/failure.ts';
 import type { HistoryMessage } from '../../protocol/messages/execution.ts';
+import { present } from '../../support/options.ts';
 import { type CommandSpec, type ExitCode, integerText, type Typed, wordsOf } from '../command.ts';
 import { plain, print, printLine, printTable } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor } from './connection.ts';
@@ -19,11 +21,7 @@ async function get(typed: Typed): Promise<ExitCode> {
   const client = await clientFor(typed);
   const execution = await client.executions.read(id);
   const { output, failure } = await callOperation(client, 'GET /v1/executions/:id/result', { id });
-  const all = {
-    ...execution,
-    ...(output === undefined ? {} : { output }),
-    ...(failure === undefined ? {} : { failure }),
-  };
+  const all = { ...execution, ...present({ output, failure }) };
   if (typed.isSet('json')) printLine(all);
   else {
     const explained = CANCELLED_ENDS.has(execution.status)
@@ -38,9 +36,14 @@ async function get(typed: Typed): Promise<ExitCode> {
 const CANCELLED_ENDS: ReadonlySet<string> = new Set(['cancelled', 'compensated']);
 
 export const historyCommand: CommandSpec = {
-  usage: 'holdfast history <id> [--log] [--after <seq>] [--limit 100] [--json]',
+  usage:
+    'holdfast history <id> [--log] [--after <seq>] [--limit 100] [--json]\nholdfast history <id> --save order.json',
   flags: {
     log: { help: 'Print only the lines of ctx.log' },
+    save: {
+      value: 'file',
+      help: 'Write the history to a file that replayHistory of holdfast/testing reads (default none)',
+    },
     after: { value: 'seq', help: 'Start after the event with this number (default 0)' },
     limit: {
       value: 'n',
@@ -58,6 +61,11 @@ async function history(typed: Typed): Promise<ExitCode> {
   let after = integerText('after', typed.text('after')) ?? 0;
   let left = integerText('limit', typed.text('limit'), 1) ?? Number.POSITIVE_INFINITY;
   const { executions } = await clientFor(typed);
+  const file = typed.text('save');
+  if (file !== undefined) {
+    await writeFile(file, `${JSON.stringify(await executions.saveHistory(id), null, 2)}\n`);
+    return 0;
+  }
   while (left > 0) {
     const limit = Math.min(left, PAGE_MAX);
     const events = await executions.history(id, { after, limit });
@@ -144,6 +152,7 @@ export class StepTree {
         return;
       case 'timer-fired':
       case 'await-settled':
+      case 'lease-ended':
         this.#settle(event, body, { mark: '✓', note: '' });
         return;
       case 'child-spawned':

@@ -1,11 +1,13 @@
-// `holdfast cancel`, `pause`, `resume`, `signal` and `redrive`: operations on an execution.
+// `holdfast cancel`, `pause`, `resume`, `signal`, `erase` and `redrive`: operations on an execution.
 
+import type { HoldfastClient } from '../../client/client.ts';
 import type { ExecutionMessage } from '../../protocol/messages/execution.ts';
 import { formatInstant, systemClock, toInstant } from '../../support/clock.ts';
 import { present } from '../../support/options.ts';
 import {
   type CommandSpec,
   type ExitCode,
+  requiredText,
   type Typed,
   typedValue,
   UsageProblem,
@@ -72,17 +74,23 @@ function stateText({ id, status, holds, compensating, readyAt }: ExecutionMessag
 /** The holds that a resume removes. */
 const HOLDS = ['blocked', 'paused'] as const;
 
+const FORCE: CommandSpec['flags'][string] = {
+  help: 'End it at once, also while a worker runs it, without cleanup and compensations',
+};
+
 function operation(verb: Verb): CommandSpec {
   const spec: CommandSpec = {
-    usage: `holdfast ${verb} <id> [--reason "…"] [--json]`,
+    usage: `holdfast ${verb} <id> [--reason "…"]${verb === 'cancel' ? ' [--force]' : ''} [--json]`,
     flags: {
       reason: { value: 'text', help: 'Reason, kept in the history (default none)' },
+      ...(verb === 'cancel' && { force: FORCE }),
       ...CONNECTION_FLAGS,
     },
     async execute(typed) {
       const [id] = wordsOf(spec, typed, ['execution']);
       const { executions } = await clientFor(typed);
-      const result = await executions[verb](id, typed.text('reason'));
+      const force = verb === 'cancel' && typed.isSet('force');
+      const result = await executions[verb](id, typed.text('reason'), { force });
       if (typed.isSet('json')) return printOutcome(typed, result);
       print(await outcomeText(verb, result, () => executions.read(id)));
       return 0;
@@ -96,8 +104,11 @@ export const pauseCommand: CommandSpec = operation('pause');
 export const resumeCommand: CommandSpec = operation('resume');
 
 export const signalCommand: CommandSpec = {
-  usage: 'holdfast signal <id> <name> [<value> | @file | -] [--json]',
-  flags: CONNECTION_FLAGS,
+  usage: 'holdfast signal <id> <name> [<value> | @file | -] [--key payment/7] [--json]',
+  flags: {
+    key: { value: 'key', help: 'Key of the signal: a second one changes nothing (default none)' },
+    ...CONNECTION_FLAGS,
+  },
   async execute(typed) {
     const [id, name, given, more] = typed.words;
     if (id === undefined || name === undefined || more !== undefined) {
@@ -106,9 +117,38 @@ export const signalCommand: CommandSpec = {
       );
     }
     const { executions } = await clientFor(typed);
-    return printOutcome(typed, await executions.signal(id, name, await typedValue(given)));
+    const key = typed.text('key');
+    const value = await typedValue(given);
+    return printOutcome(typed, await executions.signal(id, { name, ...present({ key }) }, value));
   },
 };
+
+export const eraseCommand: CommandSpec = {
+  usage: 'holdfast erase <id> --reason "…" [--json]',
+  flags: {
+    reason: { value: 'text', help: 'Reason, kept in the audit', required: true },
+    ...CONNECTION_FLAGS,
+  },
+  async execute(typed) {
+    const [id] = wordsOf(eraseCommand, typed, ['execution']);
+    const reason = requiredText(eraseCommand, typed, 'reason');
+    const { executions } = await clientFor(typed);
+    const erased = await executions.erase(id, reason);
+    if (typed.isSet('json')) printLine(erased);
+    else print(erasedText(erased));
+    return 0;
+  },
+};
+
+type EraseOutcome = Awaited<ReturnType<HoldfastClient['executions']['erase']>>;
+
+function erasedText({ kind, id, at, by, pending }: EraseOutcome): string {
+  if (kind === 'already-erased') return `nothing to erase; ${by} erased ${id} at ${at}`;
+  if (pending === undefined) return `erased ${id}; its digests stay`;
+  const { documents, values = 0 } = pending;
+  const left = documents === true ? 'documents of the archive' : `${values} large value(s)`;
+  return `erased ${id}, except ${left}; repeat this in 10 minutes`;
+}
 
 const MODES = ['forward', 'compensate'] as const;
 

@@ -2,10 +2,9 @@
 
 import type { CallOptions, HoldfastClient, Page } from '../../client/client.ts';
 import { HOLDS, STATUSES } from '../../execution/execution.ts';
-import type { ScheduleMessage } from '../../features/schedules/messages.ts';
 import type { Address } from '../../protocol/messages/request.ts';
 import type { WorkerMessage } from '../../protocol/messages/sessions.ts';
-import { present } from '../../support/options.ts';
+import { present, wordsIn } from '../../support/options.ts';
 import {
   type CommandSpec,
   type ExitCode,
@@ -31,6 +30,8 @@ export const PAGE_FLAGS: Readonly<Record<string, Flag>> = {
 
 export interface Listing {
   readonly at: Extract<Address, `GET ${string}`>;
+  /** Parameters of the path. */
+  readonly params?: Readonly<Record<string, string>>;
   /** Columns; the table omits those that no item has. */
   readonly columns: readonly string[];
   /** Flags that become query parameters. */
@@ -48,9 +49,14 @@ export interface Listing {
 export async function showPages(
   spec: Pick<CommandSpec, 'usage'>,
   typed: Typed,
-  { at, columns, filters, query = {}, page: saves, rowOf = (item) => item, noteOf }: Listing,
+  listing: Listing,
 ): Promise<ExitCode> {
+  const { at, params = {}, columns, filters, query = {}, page: saves } = listing;
+  const { rowOf = (item) => item, noteOf } = listing;
   refuseWords(spec, typed);
+  const path = at
+    .slice('GET '.length)
+    .replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
   const limit = integerText('limit', typed.text('limit'), 1);
   const client = await clientFor(typed);
   const filtered = {
@@ -61,7 +67,7 @@ export async function showPages(
     ),
   };
   const readPage = (cursor: string | undefined, most = limit): Promise<Page<Row>> =>
-    client.call(at.slice('GET '.length), { query: { ...filtered, limit: most, cursor } });
+    client.call(path, { query: { ...filtered, limit: most, cursor } });
   let cursor = typed.text('cursor');
   let shown = 0;
   do {
@@ -110,18 +116,16 @@ async function savedFilter(
 }
 
 export function printRows(items: readonly Row[], columns: readonly string[]): void {
-  const shown = columns.filter((column) => items.some((item) => isWorthShowing(item, column)));
+  const shown = columns.filter((column) =>
+    items.some((item) => !['', '[]', '{}'].includes(fieldOf(item, column))),
+  );
   printTable([
     shown.map((column) => column.replace(/\.\d+$/, '').replace(/^.*\./, '')),
     ...items.map((item) => shown.map((column) => fieldOf(item, column))),
   ]);
 }
 
-function isWorthShowing(item: Row, column: string): boolean {
-  return !['', '[]', '{}'].includes(fieldOf(item, column));
-}
-
-// `holdfast list`, `dead-letters`, `schedules`, `views`, `workers` and `leases` print pages.
+// `holdfast list`, `audit`, `dead-letters`, `views`, `workers` and `leases` print pages.
 
 const VIEW_FLAG: Readonly<Record<string, Flag>> = {
   view: {
@@ -153,19 +157,9 @@ export const listCommand: CommandSpec = list({
   at: 'GET /v1/executions',
   usage:
     'holdfast list [--status running,waiting] [--pipeline order] [--tag vip] [--q order/17] [--code no-stock]',
-  columns: [
-    'id',
-    'pipeline',
-    'release',
-    'status',
-    'holds',
-    'submittedAt',
-    'endedAt',
-    'key',
-    'tags',
-    'failure.code',
-    'failure.location',
-  ],
+  columns: wordsIn(
+    'id pipeline release status holds submittedAt endedAt key tags failure.code failure.location',
+  ),
   filters: {
     status: {
       value: 'a,b',
@@ -186,9 +180,13 @@ export const listCommand: CommandSpec = list({
       value: 'owner',
       help: 'Only those that the worker with this owner or session id runs now (default all)',
     },
+    'stale-owner': {
+      value: 'true|false',
+      help: 'true: only running executions whose owner missed heartbeats, or has ended (default all)',
+    },
     sort: {
       value: 'order',
-      help: 'newest or oldest by submission, or ended: by end, the last one first (default newest)',
+      help: 'newest or oldest by submission, or ended: by end, the last one first (default newest; ended with --ended-from or --ended-to)',
     },
     hold: { value: 'hold', help: `Only with this hold: ${HOLDS.join(', ')} (default all)` },
     key: { value: 'key', help: 'Only with this key (default all)' },
@@ -206,8 +204,29 @@ export const listCommand: CommandSpec = list({
       value: 'time',
       help: 'Only submitted before this time, as ISO 8601 (default all)',
     },
+    'ended-from': {
+      value: 'time',
+      help: 'Only ended at or after this time, as ISO 8601 (default all)',
+    },
+    'ended-to': {
+      value: 'time',
+      help: 'Only ended before this time, as ISO 8601 (default all)',
+    },
   },
   more: { page: 'executions' },
+});
+
+export const auditCommand: CommandSpec = list({
+  at: 'GET /v1/audit',
+  usage: 'holdfast audit [--from 2026-11-17T02:00:00Z] [--to …] [--action cancel] [--actor …]',
+  columns: ['at', 'actor', 'action', 'target.kind', 'target.id', 'reason'],
+  filters: {
+    from: { value: 'time', help: 'Only from this time on, as ISO 8601 (default all)' },
+    to: { value: 'time', help: 'Only before this time, as ISO 8601 (default all)' },
+    actor: { value: 'name', help: 'Only of this actor, as records name it (default all)' },
+    action: { value: 'name', help: 'Only this action, such as cancel (default all)' },
+    execution: { value: 'id', help: 'Only about this execution and its questions (default all)' },
+  },
 });
 
 export const viewsCommand: CommandSpec = list({
@@ -222,17 +241,7 @@ export const viewsCommand: CommandSpec = list({
 export const deadLettersCommand: CommandSpec = list({
   at: 'GET /v1/dead-letters',
   usage: 'holdfast dead-letters [--pipeline order] [--code card-declined] [--step charge]',
-  columns: [
-    'execution',
-    'pipeline',
-    'release',
-    'status',
-    'code',
-    'step',
-    'at',
-    'redrivenBy',
-    'reason',
-  ],
+  columns: wordsIn('execution pipeline release status code step at redrivenBy reason'),
   filters: {
     pipeline: { value: 'name', help: 'Only this pipeline (default all)' },
     code: { value: 'code', help: 'Only failures with this code (default all)' },
@@ -240,38 +249,12 @@ export const deadLettersCommand: CommandSpec = list({
   },
 });
 
-export const schedulesCommand: CommandSpec = list({
-  at: 'GET /v1/schedules',
-  usage: 'holdfast schedules',
-  columns: ['id', 'when', 'target', 'paused', 'nextTimes.0', 'firedAt', 'lastExecution'],
-  more: { rowOf: scheduleRow },
-});
-
-/** Such as `0 9 * * 1-5 Europe/Zurich`, `every 60000 ms`, `template nightly@2`. */
-function scheduleRow(item: Row): Row {
-  const { when, target } = item as Partial<ScheduleMessage>;
-  return {
-    ...item,
-    ...(when && {
-      when: 'cron' in when ? `${when.cron} ${when.timeZone}` : `every ${when.every} ms`,
-    }),
-    ...(target && { target: targetText(target) }),
-  };
-}
-
-function targetText(target: ScheduleMessage['target']): string {
-  if ('pipeline' in target) return target.pipeline;
-  const { template, version } = target;
-  return version === undefined ? `template ${template}` : `template ${template}@${version}`;
-}
-
 export const workersCommand: CommandSpec = list({
   at: 'GET /v1/workers',
   usage: 'holdfast workers',
-  columns: [
-    ...['id', 'kind', 'owner', 'state', 'work', 'release', 'pipelines'],
-    ...['inFlight.interactive', 'inFlight.batch', 'openedAt', 'beatAt', 'remainingMs'],
-  ],
+  columns: wordsIn(
+    'id kind owner state work release version host pipelines inFlight.interactive inFlight.batch room openedAt beatAt remainingMs',
+  ),
   more: {
     rowOf: (item) => {
       const { refused } = item as Partial<WorkerMessage>;
@@ -286,9 +269,25 @@ export const workersCommand: CommandSpec = list({
   },
 });
 
+export const refusalsCommand: CommandSpec = list({
+  at: 'GET /v1/refused-writes',
+  usage: 'holdfast refusals [--execution <id>]',
+  columns: [
+    ...['execution', 'verb', 'owner', 'fence', 'newest', 'why', 'count'],
+    ...['lateMs', 'transport', 'lastAt'],
+  ],
+  filters: { execution: { value: 'id', help: 'Only writes to this execution (default all)' } },
+});
+
 export const leasesCommand: CommandSpec = list({
   at: 'GET /v1/leases',
-  usage: 'holdfast leases [--prefix tenant-7/]',
+  usage: 'holdfast leases [--prefix tenant-7/] [--stale-owner true]',
   columns: ['key', 'state', 'owner', 'fence', 'since', 'freeInMs'],
-  filters: { prefix: { value: 'prefix', help: 'Only keys that start with this (default all)' } },
+  filters: {
+    prefix: { value: 'prefix', help: 'Only keys that start with this (default all)' },
+    'stale-owner': {
+      value: 'true|false',
+      help: 'true: only leases whose holder missed heartbeats (default all)',
+    },
+  },
 });

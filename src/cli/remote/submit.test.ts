@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../../contract/testing/manual-clock.ts';
 import type { Explanation } from '../../execution/explain.ts';
-import { ManualClock } from '../../testing/manual-clock.ts';
 import { printWaiting } from './submit.ts';
 
 const RUNS: Explanation = { code: 'running', sentence: 'It runs at ann.' };

@@ -31,6 +31,10 @@ export const submitCommand: CommandSpec = {
       value: 'key',
       help: 'Idempotency key: a second submit with it returns the same execution (default none)',
     },
+    'if-key-taken': {
+      value: 'join|refuse|reuse|replace',
+      help: 'Reaction when an execution has the key: return it if the content is the same, refuse, take the key once it has ended, or cancel it (default join)',
+    },
     lane: { value: 'lane', help: 'Priority class: interactive or batch (default interactive)' },
     tags: {
       value: 'a,b',
@@ -123,6 +127,7 @@ async function bodyOf(typed: Typed): Promise<RequestOf<'POST /v1/executions'>> {
     template,
     input: await typedValue(given),
     key: typed.text('key'),
+    ifKeyTaken: typed.text('if-key-taken') as SubmitBody['ifKeyTaken'],
     lane: typed.text('lane') as SubmitBody['lane'],
     tags: listText(typed.text('tags')),
     delayMs: integerText('delay-ms', typed.text('delay-ms')),

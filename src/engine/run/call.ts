@@ -24,6 +24,10 @@ export interface Call {
    */
   settle(settlement: Settlement): void | Promise<void>;
   reject(error: Error): void;
+  /** True while the call runs code that makes other calls. It waits if they do. */
+  readonly isBlock?: boolean;
+  /** True while such a call has not begun its code. A replay cannot continue without it. */
+  readonly isEntering?: boolean;
   /** The event that the call waits for; set only while no part of the call runs in this process. */
   readonly waits: Wait | undefined;
   /**
@@ -59,6 +63,8 @@ export abstract class PromisedCall<Plan extends CallPlan, Result> implements Cal
   protected readonly promised: PromiseWithResolvers<Result>;
   /** Cancels the timer or the listener that the call waits with. */
   protected stopWaiting: (() => void) | undefined;
+  /** The run rejected the call, because the execution is cancelled or the call is not allowed. */
+  protected wasRejected = false;
 
   constructor(run: Run, plan: Plan, promised: PromiseWithResolvers<Result>) {
     this.run = run;
@@ -79,6 +85,7 @@ export abstract class PromisedCall<Plan extends CallPlan, Result> implements Cal
    */
   reject(error: Error): void {
     this.stopWaiting?.();
+    this.wasRejected = true;
     this.promised.promise.catch(noteRejection);
     this.promised.reject(error);
   }
@@ -89,7 +96,7 @@ export abstract class PromisedCall<Plan extends CallPlan, Result> implements Cal
 
   /** True while the code waits for the result. */
   protected get isWanted(): boolean {
-    return !this.run.isOver && this.run.cancelled === undefined;
+    return !this.run.isOver && !this.wasRejected;
   }
 
   /** Calls `due` at this time of the store, unless the execution has left by then. */

@@ -5,7 +5,7 @@ import { isNativeError } from 'node:util/types';
 import type { TerminalStatus } from '../../execution/execution.ts';
 import { type Failure, locatedMessage } from '../../execution/failure.ts';
 import { type HistoryEventKind, NAMED_CALLS_MAX } from '../../execution/history.ts';
-import type { Payload } from '../../execution/names.ts';
+import type { CallKey, Payload } from '../../execution/names.ts';
 import { type DeadLetter, deadLetterOf } from '../../features/repair/model.ts';
 import type {
   Claimed,
@@ -19,7 +19,7 @@ import type {
 } from '../../store/contract/execution-store.ts';
 import type { Instant } from '../../support/clock.ts';
 import { Fault, StoreCorrupt, StoreUnavailable } from '../../support/fault.ts';
-import { present, thrownText } from '../../support/options.ts';
+import { present, thrownText, wordsIn } from '../../support/options.ts';
 import { ContinueAsNew, ExecutionCancelled, failureOf } from '../failures.ts';
 import { reportClaim } from '../observer.ts';
 import type { AnyPipeline } from '../pipeline.ts';
@@ -27,7 +27,7 @@ import { HistoryDiffers } from '../store-replies.ts';
 import type { Call, Wait } from './call.ts';
 import { isMisuse, isRejection } from './guarded.ts';
 import { lastWordsTo } from './inbox.ts';
-import type { Drift, MissingCall } from './ledger.ts';
+import { type Drift, type MissingCall, RETRYING } from './ledger.ts';
 import type { Run } from './run.ts';
 
 const GIVE_UP_MS = 1_000;
@@ -49,15 +49,27 @@ interface Leaving<Result> {
   readonly onUnread?: () => Promise<void>;
 }
 
+/** Why an owner returns an execution that is neither paused nor blocked. */
+export type GivenBackWhy = 'stopping' | 'resumed' | 'lease-lost' | 'lease-busy';
+
+/** A give-back after which the code runs again, from its recorded results (X-133). */
+export interface ExecutionRetry {
+  /** The attempt that failed, from 1. */
+  readonly attempt: number;
+  readonly retryInMs: number;
+  readonly failure: Failure;
+  /** The call that begins anew. */
+  readonly redo?: CallKey;
+}
+
 type Consequences = Pick<Finish, 'outcome' | 'deadLetter' | 'leavesAwaits' | 'inboxSeen'>;
 
 const NONE: Consequences = Object.freeze({});
 
 /** Ends in these statuses leave a dead letter (Y-10). */
-const LEAVES_LETTER: ReadonlySet<TerminalStatus> = new Set<TerminalStatus>([
-  'failed',
-  'quarantined',
-]);
+const LEAVES_LETTER: ReadonlySet<TerminalStatus> = new Set<TerminalStatus>(
+  wordsIn('failed quarantined'),
+);
 
 export interface ClaimExitEvents {
   /** The run no longer listens to its code; only the leaving write is under way. */
@@ -71,6 +83,7 @@ export class ClaimExit {
   readonly run: Run;
   readonly #events: ClaimExitEvents;
   #isLeaving = false;
+  #hasEnded = false;
   #wasRejected = false;
   #hasGivenUp = false;
 
@@ -81,6 +94,11 @@ export class ClaimExit {
 
   get isLeaving(): boolean {
     return this.#isLeaving;
+  }
+
+  /** The store has recorded the end of the execution. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
   /**
@@ -128,6 +146,7 @@ export class ClaimExit {
       body,
       write: (base) => this.#executions.finish({ ...withoutAwaits(base), status, ...more() }),
       onWritten: (at) => {
+        this.#hasEnded = true;
         const event = { seq: 0, at, fence: claimed.fence, kind: status, body: body as Payload };
         config.ended({ id: claimed.execution.id, status, endedAt: at, event });
         reportClaim(this.run, { kind: 'ended', status, ...(failure && { failure }) });
@@ -153,7 +172,8 @@ export class ClaimExit {
 
   continueAs(id: Submit['id'], input: Payload): void {
     const { id: continues, deadlineAt, ...same } = this.run.claimed.execution;
-    const { project, pipeline, lane, tags, attributes } = same;
+    const { project, pipeline, lane, tags } = same;
+    const { now: attributes } = this.run.attributes;
     const { key, intent, parent, concurrency, rate, template } = same;
     const { submittedBy, scheduled, traceparent } = same;
     // The overall deadline stays the same.
@@ -227,25 +247,55 @@ export class ClaimExit {
     this.#events.left();
   }
 
-  async #blockUnlessCancelled(why: string, about?: object): Promise<void> {
+  /** If it was cancelled meanwhile, it ends instead. */
+  retry(again: ExecutionRetry): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    this.run.over();
+    const how = {
+      kind: 'given-back',
+      why: RETRYING,
+      about: again,
+      delayMs: again.retryInMs,
+    } as const;
+    this.#leaveUnlessCancelled(how).catch((fault: unknown) => this.reject(fault));
+  }
+
+  #blockUnlessCancelled(why: string, about: object = {}): Promise<void> {
+    const isUndoing = this.run.ledger.cause !== undefined;
+    const sentence = isUndoing ? `Its steps cannot be undone: ${why}` : why;
+    return this.#leaveUnlessCancelled({ kind: 'blocked', why: sentence, about });
+  }
+
+  async #leaveUnlessCancelled({
+    kind,
+    why,
+    about,
+    delayMs,
+  }: {
+    readonly kind: 'blocked' | 'given-back';
+    readonly why: string;
+    readonly about: object;
+    readonly delayMs?: number;
+  }): Promise<void> {
     const { journal, ledger } = this.run;
-    const sentence = ledger.cause === undefined ? why : `Its steps cannot be undone: ${why}`;
-    const body = JSON.stringify({ why: sentence, ...about }) as Payload;
+    const body = JSON.stringify({ why, ...about }) as Payload;
+    const given = kind === 'blocked' ? { blocked: true } : present({ delayMs });
     for (;;) {
-      // Without this check, a cancel in the inbox would wait until an operator resumes the
-      // execution.
+      // Without this check, a cancel in the inbox would wait until the execution is claimed again.
       const { seen, cancel } = await lastWordsTo(this.run);
-      if (cancel !== undefined && ledger.cause === undefined && !this.#wasRejected) {
+      const isKnown = this.run.cleanupUntil !== undefined;
+      if (cancel !== undefined && !isKnown && ledger.cause === undefined && !this.#wasRejected) {
         this.#isLeaving = false;
         this.#hasGivenUp = false;
         this.#giveIn(endedBy('cancelled', new ExecutionCancelled(cancel)));
         return;
       }
-      const result = await journal.leave({ kind: 'blocked', body }, (base) =>
-        this.#giveBack({ ...base, blocked: true, inboxSeen: seen }),
+      const result = await journal.leave({ kind, body }, (base) =>
+        this.#giveBack({ ...base, ...given, inboxSeen: seen }),
       );
       if (result?.kind === 'refused') continue;
-      if (result !== undefined) reportClaim(this.run, { kind: 'blocked', why: sentence });
+      if (result !== undefined) reportClaim(this.run, { kind, why });
       this.#events.left();
       return;
     }
@@ -257,7 +307,7 @@ export class ClaimExit {
   }
 
   /** `abandoned`: some of its steps still run here, so the next owner may run them twice. */
-  giveBack(why: 'stopping' | 'resumed', abandoned = false): void {
+  giveBack(why: GivenBackWhy, abandoned = false, delayMs?: number): void {
     this.#leave({
       kind: 'given-back',
       body: JSON.stringify({
@@ -265,18 +315,18 @@ export class ClaimExit {
         ...(abandoned && { abandoned }),
         ...(why === 'resumed' && { taken: this.run.inbox.pauses }),
       }),
-      write: (base) => this.#giveBack(base),
+      write: (base) => this.#giveBack({ ...base, ...present({ delayMs }) }),
       onWritten: () => reportClaim(this.run, { kind: 'given-back', why }),
     });
   }
 
   /** Pauses, unless a resume or a cancel arrived meanwhile (X-18). */
   pause(): void {
-    const { inbox } = this.run;
+    const { pauses: taken, seen: inboxSeen } = this.run.inbox;
     this.#leaveUnlessUnread({
       kind: 'paused',
-      body: JSON.stringify({ why: 'paused', taken: inbox.pauses }),
-      write: (base) => this.#giveBack({ ...base, paused: true, inboxSeen: inbox.seen }),
+      body: JSON.stringify({ why: 'paused', taken }),
+      write: (base) => this.#giveBack({ ...base, paused: true, inboxSeen }),
       onWritten: () => reportClaim(this.run, { kind: 'given-back', why: 'paused' }),
     });
   }
@@ -301,13 +351,14 @@ export class ClaimExit {
 
   park(wake: { readonly inMs: number | undefined; readonly afterChildren: number }): void {
     const run = this.run;
+    const { seen: inboxSeen } = run.inbox;
     this.#leaveUnlessUnread({
       kind: 'parked',
       body: JSON.stringify({ for: [...run.calls.keys()].slice(0, NAMED_CALLS_MAX) }),
       write: (base) =>
         this.#executions.park({
           ...base,
-          inboxSeen: run.inbox.seen,
+          inboxSeen,
           wakeAfter: wake.afterChildren,
           ...compensable(run),
           ...(wake.inMs === undefined ? {} : { wakeInMs: Math.max(0, Math.ceil(wake.inMs)) }),
@@ -316,7 +367,10 @@ export class ClaimExit {
     });
   }
 
-  /** The run is over only after the write. If a message arrived meanwhile, the execution stays. */
+  /**
+   * The run is over only after the write. If a message arrived meanwhile, the execution stays. A retry
+   * must not count messages that were read since the first try, because the code has not had them.
+   */
   #leaveUnlessUnread(how: Leaving<Parked | GivenBack>): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;

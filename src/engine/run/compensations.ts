@@ -4,7 +4,14 @@
 
 import type { CallKey } from '../../execution/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { integerOption, rejectUnknownOptions, shown, TEN_YEARS_MS } from '../../support/options.ts';
+import {
+  integerOption,
+  rejectUnknownOptions,
+  shown,
+  TEN_YEARS_MS,
+  wordsIn,
+} from '../../support/options.ts';
+import type { CircuitPolicy } from '../circuits.ts';
 import type { Compensate, CompensateOptions } from '../context.ts';
 import { type ResolvedRetry, resolveRetry } from '../retry-options.ts';
 import type { Ledger } from './ledger.ts';
@@ -15,6 +22,8 @@ export interface Compensation {
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number | undefined;
   readonly heartbeatTimeoutMs: number | undefined;
+  /** That of the step: both call the same service. */
+  readonly circuit: CircuitPolicy | undefined;
   readonly group: string | undefined;
 }
 
@@ -27,11 +36,11 @@ export interface Offered {
 const UNDOABLE =
   'Steps with a compensation have run, and their history is needed to undo them. ctx.checkpoint and ctx.continueAsNew would drop it, so nothing was written. Do this work in a child execution, or checkpoint before the first such step.';
 
-const NAMES: readonly (keyof CompensateOptions<unknown>)[] = [
-  ...(['run', 'retry', 'timeoutMs', 'heartbeatTimeoutMs', 'group'] as const),
-];
+const NAMES: readonly (keyof CompensateOptions<unknown>)[] = wordsIn(
+  'run retry timeoutMs heartbeatTimeoutMs group',
+);
 
-export function compensationOf(given: unknown): Compensation {
+export function compensationOf(given: unknown, circuit?: CircuitPolicy): Compensation {
   const options = typeof given === 'function' ? { run: given } : given;
   if (typeof options !== 'object' || options === null) {
     throw new InvalidInput(`compensate must be a function, or { run, … }; got ${shown(given)}.`);
@@ -48,7 +57,7 @@ export function compensationOf(given: unknown): Compensation {
   if (group !== undefined && typeof group !== 'string') {
     throw new InvalidInput(`compensate.group must be text; got ${shown(group)}.`);
   }
-  return { run, retry: resolveRetry(retry), timeoutMs, heartbeatTimeoutMs, group };
+  return { run, retry: resolveRetry(retry), timeoutMs, heartbeatTimeoutMs, circuit, group };
 }
 
 export function undoKeyOf(key: CallKey): CallKey {

@@ -101,6 +101,7 @@ export class Compensator {
       retry: compensation.retry,
       timeoutMs: compensation.timeoutMs,
       heartbeatTimeoutMs: compensation.heartbeatTimeoutMs,
+      circuit: compensation.circuit,
       compensation: undefined,
     };
     const call = new StepCall<unknown>(this.#run, plan, promised);

@@ -2,7 +2,8 @@
 // order, begins no call that is not recorded, and writes nothing. The result is whether history and
 // code agree (RE-10).
 
-import type { ExecutionRecord } from '../../execution/execution.ts';
+import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
+import type { ExecutionId } from '../../execution/names.ts';
 import type { BrokenReplay } from '../../features/releases/model.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
@@ -46,7 +47,7 @@ export async function dryReplay(
   const events = await readHistory(reader, id);
   const { release } = execution;
   const patient = { ...config, payloads: config.patientPayloads };
-  const broken = await replay(patient, pipeline, { execution, events });
+  const broken = await replayEvents(patient, pipeline, { execution, events });
   if (broken === undefined) return undefined;
   return { execution: id, ...(release === undefined ? {} : { release }), ...broken };
 }
@@ -55,11 +56,67 @@ const UNCLEAR: Broken = {
   why: `The code did not reach a call of ctx within ${REST_TIMEOUT_MS / 1_000} s: it waits for something else.`,
 };
 
-/** The first event decides the result. */
-async function replay(
+interface Replayable {
+  readonly execution: ExecutionRecord;
+  readonly events: Events;
+  /** Gets the run before its code begins. */
+  made?(run: Run): void;
+}
+
+/** The history without its end, as of an open execution. */
+export function withoutEnd({ execution, events }: Replayable): Replayable {
+  const { endedAt: _, ...open } = execution;
+  const end = events.findIndex(({ kind }) => kind === 'compensating' || isEnd(kind));
+  const status = isTerminal(execution.status) ? 'waiting' : execution.status;
+  return { execution: { ...open, status }, events: end < 0 ? events : events.slice(0, end) };
+}
+
+function isEnd(kind: string): boolean {
+  return isTerminal(kind as ExecutionRecord['status']);
+}
+
+/**
+ * Answers a query: replays the history, and asks the handler that the code has registered by then.
+ * Nothing is written (X-130).
+ */
+export async function queryState(
   config: WorkerConfig,
   pipeline: AnyPipeline,
-  { execution, events }: { readonly execution: ExecutionRecord; readonly events: Events },
+  {
+    id,
+    name,
+    value,
+  }: { readonly id: ExecutionId; readonly name: string; readonly value?: unknown },
+): Promise<unknown> {
+  const reader = { config, session: NO_SESSION };
+  const execution = await untilSessionEnds(reader, () => config.store.executions.read(id));
+  if (execution === undefined) throw unknownQuery(`There is no execution ${id}.`);
+  const events = await readHistory(reader, id);
+  let run: Run | undefined;
+  const broken = await replayEvents(config, pipeline, {
+    ...withoutEnd({ execution, events }),
+    made: (made) => {
+      run = made;
+    },
+  });
+  if (broken !== undefined) throw new Fault('query-failed', `${broken.why} Nothing was written.`);
+  const handler = run?.queries.get(name);
+  if (handler === undefined) throw unknownQuery(`The code has no handler for it at this point.`);
+  const answer = handler(value);
+  if (!(answer instanceof Promise)) return answer;
+  answer.catch(() => undefined);
+  throw new Fault('query-failed', 'The handler returned a promise. Return the value itself.');
+}
+
+function unknownQuery(why: string): Fault {
+  return new Fault('query-unknown', `${why} Nothing was written. Register it with ctx.onQuery.`);
+}
+
+/** The first event decides the result. */
+export async function replayEvents(
+  config: WorkerConfig,
+  pipeline: AnyPipeline,
+  { execution, events, made }: Replayable,
 ): Promise<Broken | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<Broken | undefined>();
   const cancel = config.timers.after(REST_TIMEOUT_MS, () => resolve(UNCLEAR));
@@ -76,9 +133,11 @@ async function replay(
         lost: reject,
         rejected: reject,
         troubled: reject,
+        ...{ leaseLost: reject, leaseBusy: reject },
       },
     );
     run = frozen;
+    made?.(frozen);
     runCode(frozen, execution).then(resolve, reject);
     return await promise;
   } catch (error) {
@@ -156,6 +215,7 @@ const NO_SESSION: RunSession = {
   owner: '' as Owner,
   signal: new AbortController().signal,
   remainingMs: () => 0,
+  acquire: async () => ({ kind: 'cancelled' }),
 };
 
 /** The store without its writes. */
@@ -175,7 +235,7 @@ function readOnly(store: WorkerStore): WorkerStore {
       inbox: async () => [],
       onWakeup: () => () => undefined,
       ...{ claim: refuse, announce: refuse, record: refuse, transact: refuse, finish: refuse },
-      ...{ park: refuse, giveBack: refuse, expireAwaits: refuse },
+      ...{ park: refuse, giveBack: refuse, expireAwaits: refuse, messageChild: refuse },
       ...{ putBlob: refuse, attributeBlobs: refuse },
     },
   };

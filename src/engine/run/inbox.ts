@@ -3,8 +3,12 @@
 
 import type { InboxMessage } from '../../execution/history.ts';
 import type { CallKey, Payload } from '../../execution/names.ts';
+import { replyName, updateSignal } from '../../features/updates/model.ts';
+import { messageSchema } from '../pipeline.ts';
 import { untilReplied, untilSessionEnds } from '../store-replies.ts';
-import { soon } from './guarded.ts';
+import { ValueRefused, validated } from '../values/schema.ts';
+import { signalPlace } from './calls/receive.ts';
+import { ignored, soon } from './guarded.ts';
 import type { CallBody, Settlement } from './ledger.ts';
 import type { Run } from './run.ts';
 
@@ -24,6 +28,7 @@ interface SignalCall {
 }
 
 const PAGE = 1_000;
+const UPDATE_PREFIX = new RegExp(`^${updateSignal('')}`);
 
 export class Inbox {
   /** The numbers of the messages that pause and resume. */
@@ -177,12 +182,64 @@ export class Inbox {
       const query = { id, after: this.#seen, limit: PAGE };
       const page = await untilReplied(this.#run, () => executions.inbox(query));
       if (page === undefined || this.#run.isOver) break;
-      for (const message of page) this.#take(message);
+      for (const message of page) {
+        const refusal = await this.#refusalOf(message);
+        if (this.#run.isOver) break;
+        if (refusal === undefined) this.#take(message);
+        else await this.#refuse(message, refusal);
+      }
       if (page.length === 0) this.#announced = this.#seen;
     }
     this.#reading = undefined;
     if (this.isPaused) this.#run.hold();
     this.#run.goOn();
+  }
+
+  /** Why the pipeline's schema refuses the message. History does not have it yet (X-129). */
+  async #refusalOf({ n, kind, name = '', body }: InboxMessage): Promise<string | undefined> {
+    const { pipeline, payloads, ledger } = this.#run;
+    if (kind !== 'signal' || pipeline.messages === undefined || ledger.isTaken(n)) return undefined;
+    const schema = messageSchema(pipeline, name.replace(UPDATE_PREFIX, ''));
+    if (schema === undefined) return undefined;
+    const { out = {} } = JSON.parse(body ?? '{}') as CallBody;
+    try {
+      const value = await payloads.decodeEnvelope(out, signalPlace(name));
+      await validated(`The value of "${name}"`, schema, value);
+      return undefined;
+    } catch (error) {
+      if (error instanceof ValueRefused) return error.message;
+      throw error;
+    }
+  }
+
+  /**
+   * The code never gets the message. The sender of an update gets the refusal; a refused signal is
+   * noted in the history. Later claims do the same again.
+   */
+  async #refuse({ n, name, body }: InboxMessage, refusal: string): Promise<void> {
+    const { config, claimed, session, ledger, journal } = this.#run;
+    this.#seen = Math.max(this.#seen, n);
+    ledger.take(n);
+    const { update: token } = JSON.parse(body ?? '{}') as CallBody;
+    if (token === undefined) {
+      const line = { log: `Signal "${name}" was refused: ${refusal}`, inside: true };
+      const event = { kind: 'progressed', body: JSON.stringify(line) as Payload } as const;
+      journal.append({ event, isNote: true, stored: ignored });
+      return;
+    }
+    const bytes = Buffer.from(JSON.stringify({ rejected: refusal }));
+    const reply = { name: replyName(token), type: 'application/json', bytes };
+    const { execution, fence } = claimed;
+    const { id, seq } = execution;
+    const claim = {
+      id,
+      fence,
+      session: session.id,
+      seq: seq + 1,
+      events: [],
+      attachments: [reply],
+    };
+    await untilReplied(this.#run, () => config.store.executions.record(claim));
   }
 
   #take(message: InboxMessage): void {
@@ -207,7 +264,10 @@ export class Inbox {
         this.#settledAwait(message);
         return;
       default:
-        this.#signal(message);
+        // Earlier ones of its name are about to be offered. It does not overtake them.
+        if (this.#isOffering && this.#signals.some(({ name }) => name === message.name)) {
+          this.#signals.push(message);
+        } else this.#signal(message);
     }
   }
 

@@ -8,6 +8,7 @@
 // - A fault: the store is unavailable or did not respond. The journal repeats the same write until
 //   the store responds or the session is over. Repeating is safe (X-4).
 
+import type { Attributes } from '../../execution/execution.ts';
 import type { HistoryEvent, NewEvent } from '../../execution/history.ts';
 import type { Payload } from '../../execution/names.ts';
 import type { OwnerRefusal } from '../../execution/refusal.ts';
@@ -150,6 +151,12 @@ export class Journal {
     this.flushWithin(PROGRESS_MS);
   }
 
+  /** As `report`, for an event that no call waits for. */
+  appendSoon(entry: Entry): void {
+    this.append(entry);
+    this.flushWithin(PROGRESS_MS);
+  }
+
   /** As `report`, for heartbeats of steps. */
   reportHeartbeats(): void {
     this.flushWithin(PROGRESS_MS);
@@ -248,7 +255,7 @@ export class Journal {
    */
   async #keep({ entries, base: refused }: Leaving): Promise<boolean> {
     if (entries.every(({ isNote }) => isNote)) return true;
-    if (refused.heartbeats !== undefined) this.#run.heartbeats.isChanged = true;
+    if (refused.heartbeats !== undefined) this.#run.heartbeats.putBack();
     const base = this.#base(entries.map(eventOf), entries);
     const outcome = await this.#untilReplied(() => this.#executions.record(base));
     if (outcome?.kind === 'recorded') this.#next += entries.length;
@@ -278,7 +285,7 @@ export class Journal {
     // The store wrote nothing, so the entries go back into the batch.
     for (const entry of [...entries, ...this.#take()]) this.append(entry);
     this.#batch.progress ??= base.progress;
-    if (base.heartbeats !== undefined) this.#run.heartbeats.isChanged = true;
+    if (base.heartbeats !== undefined) this.#run.heartbeats.putBack();
     this.#goOn();
     return outcome;
   }
@@ -434,7 +441,8 @@ export class Journal {
     const { config, claimed, session } = this.#run;
     const { id: execution, ...claim } = this.#claim;
     const { project } = claimed.execution;
-    const write = { execution, ...claim, project, owner: session.owner, verb };
+    const from = { owner: session.owner, transport: 'embedded' } as const;
+    const write = { execution, ...claim, project, ...from, verb };
     config.refusals?.note({ ...write, ...whyOf(refusal) });
   }
 
@@ -480,6 +488,8 @@ export interface Entry {
   readonly children?: readonly Submit[];
   readonly awaits?: readonly OpenAwait[];
   readonly attachment?: Attachment;
+  /** All attributes of the execution, from this event on. */
+  readonly attributes?: Attributes;
   /**
    * The journal writes a note only together with other entries, because a note proves no progress
    * (X-53).
@@ -501,14 +511,15 @@ export function eventOf({ event }: Entry): NewEvent {
 }
 
 /** True if the entry has nothing but its event. */
-function isPlain({ children, awaits, attachment }: Entry): boolean {
-  return children === undefined && awaits === undefined && attachment === undefined;
+function isPlain({ children, awaits, attachment, attributes }: Entry): boolean {
+  const isWithoutRows = children === undefined && awaits === undefined && attachment === undefined;
+  return isWithoutRows && attributes === undefined;
 }
 
 /** Collects the rows of the entries, apart from their events, for one write. */
 export function brought(
   entries: readonly Entry[],
-): Pick<OwnerWrite, 'children' | 'awaits' | 'attachments'> {
+): Pick<OwnerWrite, 'children' | 'awaits' | 'attachments' | 'attributes'> {
   const children = entries.flatMap((entry) => entry.children ?? []);
   const awaits = entries.flatMap((entry) => entry.awaits ?? []);
   const attachments = entries.flatMap((entry) => entry.attachment ?? []);
@@ -516,6 +527,7 @@ export function brought(
     ...(children.length > 0 ? { children } : {}),
     ...(awaits.length > 0 ? { awaits } : {}),
     ...(attachments.length > 0 ? { attachments } : {}),
+    ...present({ attributes: entries.findLast((entry) => entry.attributes)?.attributes }),
   };
 }
 

@@ -3,14 +3,15 @@
 // code starts after it, and calls from before it no longer count.
 
 import type { Previous } from '../../execution/decide/claim.ts';
-import type { TerminalStatus } from '../../execution/execution.ts';
+import type { AttributeChanges, Attributes, TerminalStatus } from '../../execution/execution.ts';
 import type { Failure } from '../../execution/failure.ts';
 import {
   type HistoryEvent,
   type HistoryEventKind,
   NAMED_CALLS_MAX,
 } from '../../execution/history.ts';
-import type { CallKey, ExecutionId } from '../../execution/names.ts';
+import { type CallKey, CLEANUP_CALL, type ExecutionId } from '../../execution/names.ts';
+import type { Fence } from '../../lease/fence.ts';
 import type { Instant } from '../../support/clock.ts';
 
 /** The fields of all bodies about calls; the event's kind decides which ones are present. */
@@ -32,10 +33,16 @@ export interface CallBody {
   readonly status?: TerminalStatus;
   /** The number of the inbox message that became this event. */
   readonly n?: number;
+  /** For updates: the token of the reply. */
+  readonly update?: string;
   /** For awaits: the number of items, and when the await settled. */
   readonly items?: number;
   readonly settledAt?: Instant;
   readonly taken?: readonly number[];
+  /** For lines that record a patch: its key (X-131). */
+  readonly patch?: CallKey;
+  /** For lines that record a change of attributes (X-132). */
+  readonly attributes?: AttributesLine;
   /** For logged lines: code inside a step logged it, which a replay does not run. */
   readonly inside?: boolean;
   readonly abandoned?: boolean;
@@ -50,6 +57,9 @@ export interface CallBody {
    * execution's time.
    */
   readonly soft?: boolean;
+  /** For give-backs: the execution runs again, and this call that failed for good begins anew (X-133). */
+  readonly why?: string;
+  readonly redo?: CallKey;
   /** The code got it while it was being written, so its time is that of its end (X-102). */
   readonly ahead?: boolean;
   /** The step has a compensation (Y-1). */
@@ -59,6 +69,16 @@ export interface CallBody {
   /** For steps, and for people: when the attempt began, by the store's clock as the worker knew it. */
   readonly startedAt?: Instant;
   readonly tookMs?: number;
+  /** For ends of blocks: the fence of the lease. */
+  readonly fence?: Fence;
+}
+
+/** A change of attributes that the code made. */
+export interface AttributesLine {
+  readonly key: CallKey;
+  readonly set: AttributeChanges;
+  /** On the first line of an era: the attributes before it. */
+  readonly before?: Attributes;
 }
 
 /** Why an execution undoes its steps: the body of `compensating` (Y-2). */
@@ -130,6 +150,11 @@ class Era {
   /** Open in history, but the running code has not made the call yet (X-46). */
   missingOpen: Set<CallKey> | undefined;
   begun: Set<CallKey> | undefined;
+  /** Patches that the code took (X-131). */
+  patches: Set<CallKey> | undefined;
+  /** Changes of attributes, and the attributes before the first of them (X-132). */
+  attributes: Map<CallKey, { readonly set: AttributeChanges; readonly seq: number }> | undefined;
+  attributesBefore: Attributes | undefined;
   /** Lines that the code logged since the last settlement; a replay logs them again. */
   logged = 0;
   /**
@@ -141,6 +166,11 @@ class Era {
     this.number = number;
     this.restored = restored;
     this.awaitsBefore = awaitsBefore;
+  }
+
+  forgetAttributesAfter(after: number): void {
+    const { attributes = new Map() } = this;
+    for (const [key, { seq }] of attributes) if (seq > after) attributes.delete(key);
   }
 }
 
@@ -169,12 +199,19 @@ export class Ledger {
   /** The last owner gave the execution back while some of its steps were still running. */
   #wasAbandoned = false;
   #taken: Set<number> | undefined;
+  /** The seq of the last event of earlier claims. */
+  readonly #readTo: number;
+  /** How often the whole execution was retried (X-133). */
+  retries = 0;
+  /** The last claims in a row that only parked or were given back. */
+  idleParks = 0;
   /** Number of awaits of each name, in all eras. */
   #awaits: Map<string, number> | undefined;
 
   constructor(history: readonly HistoryEvent[], submittedAt: Instant) {
     this.now = submittedAt;
     for (const event of history) this.#read(event);
+    this.#readTo = history.at(-1)?.seq ?? 0;
   }
 
   get era(): number {
@@ -193,6 +230,38 @@ export class Ledger {
       const { startedAt = at, tookMs = 0 } = body;
       this.now = Math.max(this.now, startedAt + tookMs) as Instant;
     }
+  }
+
+  /**
+   * `before`: an earlier claim came past this place without the patch. `now`: no earlier claim came
+   * further than the code has come now. Results of this claim have no seq, or a later one (X-131).
+   */
+  patchAt(key: CallKey, cursor: number): 'recorded' | 'now' | 'before' {
+    if (this.#era.patches?.has(key) === true) return 'recorded';
+    const { seq = 0 } = this.settlements[cursor] ?? {};
+    const isBehind = seq > 0 && seq <= this.#readTo;
+    return isBehind || this.lacksOpen ? 'before' : 'now';
+  }
+
+  notePatch(key: CallKey): void {
+    this.#era.patches ??= new Set();
+    this.#era.patches.add(key);
+  }
+
+  /** The attributes at the beginning of this era, if it has changed any. */
+  get attributesBefore(): Attributes | undefined {
+    return this.#era.attributesBefore;
+  }
+
+  /** The change that an earlier run of this call recorded. */
+  attributesAt(key: CallKey): AttributeChanges | undefined {
+    return this.#era.attributes?.get(key)?.set;
+  }
+
+  noteAttributes({ key, set, before }: AttributesLine, seq = 0): void {
+    this.#era.attributes ??= new Map();
+    this.#era.attributes.set(key, { set, seq });
+    this.#era.attributesBefore ??= before;
   }
 
   openingOf(key: CallKey): Opening | undefined {
@@ -234,6 +303,12 @@ export class Ledger {
     if (made.size === 1) era.unnamed = undefined;
     else if (era.unnamed === undefined) era.unnamed = [...made.keys()];
     else era.unnamed.push(key);
+  }
+
+  /** A cancel has rejected all open calls, except those of cleanups (X-117). */
+  noteCancel(): void {
+    const { missingOpen = new Set() } = this.#era;
+    for (const key of missingOpen) if (!key.startsWith(CLEANUP_CALL)) missingOpen.delete(key);
   }
 
   /** True if the execution has ever awaited anything. Its end must then close open awaits (W-9). */
@@ -345,6 +420,8 @@ export class Ledger {
   }
 
   #read(event: HistoryEvent): void {
+    if (event.kind === 'parked' || event.kind === 'given-back') this.idleParks += 1;
+    else if (event.kind !== 'claimed') this.idleParks = 0;
     switch (event.kind) {
       case 'step-completed':
       case 'timer-fired':
@@ -352,6 +429,7 @@ export class Ledger {
       case 'cancel-requested':
       case 'child-ended':
       case 'attached':
+      case 'lease-ended':
         this.#settle(event, bodyOf(event));
         return;
       case 'await-opened':
@@ -376,6 +454,7 @@ export class Ledger {
       case 'given-back':
         this.#wasAbandoned = bodyOf(event).abandoned === true;
         this.#takeAll(bodyOf(event));
+        this.#retried(bodyOf(event));
         return;
       case 'paused':
         this.#takeAll(bodyOf(event));
@@ -384,13 +463,56 @@ export class Ledger {
         this.#openUndo().cause = JSON.parse(event.body ?? '{}') as Cause;
         return;
       case 'progressed':
-        if (bodyOf(event).inside !== true) this.#era.logged += 1;
+        this.#noted(event, bodyOf(event));
         return;
       case 'checkpointed':
         this.#restart(event, bodyOf(event));
         return;
       default:
     }
+  }
+
+  #noted({ seq }: HistoryEvent, { patch, attributes, inside }: CallBody): void {
+    if (patch !== undefined) this.notePatch(patch);
+    else if (attributes !== undefined) this.noteAttributes(attributes, seq);
+    else if (inside !== true) this.#era.logged += 1;
+  }
+
+  #retried({ why, redo }: CallBody): void {
+    if (why !== RETRYING) return;
+    this.retries += 1;
+    const index = this.settlements.findIndex((each) => isFailureOf(each, redo));
+    const [failed] = index < 0 ? [] : this.settlements.splice(index, 1);
+    if (failed === undefined) return;
+    // The next attempt logs and changes attributes again.
+    this.#era.logged = 0;
+    this.#era.forgetAttributesAfter(failed.seq);
+  }
+
+  /**
+   * The call that a retry of the execution begins anew: the one that failed for good, if that ended
+   * the code. Undefined if the code made other calls after the failure: their results would not fit a
+   * success.
+   */
+  redoOf(failedAt: CallKey | undefined): { readonly redo?: CallKey } | undefined {
+    const index = this.settlements.findLastIndex(
+      ({ kind, body }) => kind === 'step-failed' && (failedAt ?? body.key) === body.key,
+    );
+    const failed = this.settlements[index];
+    if (failed === undefined) return {};
+    const begun = new Set(
+      this.settlements.slice(0, index + 1).flatMap(({ body }) => body.with ?? []),
+    );
+    const isLater = (key: CallKey): boolean => !begun.has(key);
+    const settledLater = this.settlements
+      .slice(index + 1)
+      .some(({ kind, body }) => needsCall(kind) && isLater(body.key));
+    const openedLater = [...(this.#era.openings ?? [])].some(
+      ([key, { seq }]) => seq > failed.seq && isLater(key),
+    );
+    if (!settledLater && !openedLater) return { redo: failed.body.key };
+    // Code that threw an error of its own may not have failed because of that step.
+    return failedAt === undefined ? {} : undefined;
   }
 
   #takeAll({ taken }: CallBody): void {
@@ -423,9 +545,17 @@ export class Ledger {
       this.#openUndo().undone.push(settlement);
       return;
     }
-    if (body.saga === true) this.#openUndo().sagas.push(settlement);
+    if (body.saga === true) this.#registered(settlement);
     this.settlements.push(settlement);
     this.#era.logged = 0;
+  }
+
+  /** A step that a retry began anew registers its compensation once, at its last end. */
+  #registered(settlement: Settlement): void {
+    const { sagas } = this.#openUndo();
+    const before = sagas.findIndex(({ body }) => body.key === settlement.body.key);
+    if (before >= 0) sagas.splice(before, 1);
+    sagas.push(settlement);
   }
 
   #failed(event: HistoryEvent, body: CallBody): void {
@@ -464,6 +594,13 @@ export class Ledger {
     this.#undo ??= { cause: undefined, sagas: [], undone: [] };
     return this.#undo;
   }
+}
+
+/** Why an owner gives an execution back whose code failed, to run it again (X-133). */
+export const RETRYING = 'retrying';
+
+function isFailureOf({ kind, body }: Settlement, key: CallKey | undefined): boolean {
+  return kind === 'step-failed' && body.key === key;
 }
 
 function bodyOf(event: HistoryEvent): CallBody {

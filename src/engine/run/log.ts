@@ -1,7 +1,8 @@
-// Implements `ctx.log`: sends each line to the observer and writes it into the execution's history.
+// Implements `ctx.log`, which sends each line to the observer and writes it into the execution's
+// history, and `ctx.patched`, which is such a line for replays.
 
 import { inspect } from 'node:util';
-import type { Payload } from '../../execution/names.ts';
+import type { CallKey, Payload } from '../../execution/names.ts';
 import { reportClaim } from '../observer.ts';
 import { isInside } from './call.ts';
 import { ignored } from './guarded.ts';
@@ -37,6 +38,21 @@ export class Log {
     if (out instanceof Promise) out.then((payload) => keep(run, line, payload), ignored);
     else keep(run, line, out);
   }
+}
+
+/**
+ * True in executions that had not come here before the code had this patch (X-131). The line is
+ * durable before anything that the code records next.
+ */
+export function isPatched(run: Run, key: CallKey): boolean {
+  const { ledger } = run;
+  const patch = ledger.patchAt(key, run.settling.cursor);
+  if (patch === 'now' && !run.isFrozen) {
+    ledger.notePatch(key);
+    // `inside`: other builds do not count it among the lines of the code.
+    keep(run, { log: `${key} taken`, inside: true, patch: key }, undefined);
+  }
+  return patch !== 'before';
 }
 
 /** The journal writes the line with its next entry, because a line alone is no progress. */

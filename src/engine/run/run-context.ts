@@ -1,7 +1,9 @@
 // The `ctx` of a run: names each call, checks its arguments, and passes it to the run.
 
-import type { CallKey, Payload } from '../../execution/names.ts';
+import type { AttributeChanges } from '../../execution/execution.ts';
+import { type CallKey, CLEANUP_CALL, type Payload } from '../../execution/names.ts';
 import type { AwaitArguments } from '../../features/awaits/question-api.ts';
+import { UPDATE_NAME_BYTES_MAX, updateSignal } from '../../features/updates/model.ts';
 import { NAME_BYTES_MAX } from '../../lease/names.ts';
 import { dateOf } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
@@ -13,14 +15,18 @@ import {
   requireFunction,
   shown,
   TEN_YEARS_MS,
+  wordsIn,
 } from '../../support/options.ts';
+import { resolveCircuit } from '../circuits.ts';
 import type {
   Child,
   Children,
   Context,
+  ExecutionLease,
   MapOver,
   ReceiveOptions,
   SagaOptions,
+  ScopeOptions,
   Spawnable,
   SpawnOptions,
   StepContext,
@@ -29,11 +35,15 @@ import { ContinueAsNew } from '../failures.ts';
 import { derivedUuid } from '../ids.ts';
 import type { RemoteStep } from '../pipeline.ts';
 import { resolveRetry } from '../retry-options.ts';
+import { changedAttributes } from '../submission.ts';
 import { CHECKPOINT } from '../values/place.ts';
-import type { Call } from './call.ts';
+import { type Call, refuseInside } from './call.ts';
 import { AttachCall, attachmentOf } from './calls/attach.ts';
 import { awaitAnswers } from './calls/await.ts';
-import { ReceiveCall, raced, spanOf } from './calls/receive.ts';
+import { LeaseBlock, resourceOf } from './calls/lease.ts';
+import { publishCall, type ReplyContent, replyCall } from './calls/publish.ts';
+import { ReceiveCall, ReceiveUpdateCall, raced, receiveOptions } from './calls/receive.ts';
+import { runScope, scopeOptions } from './calls/scope.ts';
 import { SleepCall, type SleepPlan, untilOf } from './calls/sleep.ts';
 import { call, fanOut, spawn } from './calls/spawn.ts';
 import { StepCall, type StepPlan } from './calls/step.ts';
@@ -47,12 +57,12 @@ import {
   noteMisuse,
   noteRejection,
 } from './guarded.ts';
-import { Log } from './log.ts';
+import { isPatched, Log } from './log.ts';
 import type { Run } from './run.ts';
 
-const STEP_OPTIONS: readonly (keyof SagaOptions<unknown>)[] = [
-  ...(['retry', 'timeoutMs', 'heartbeatTimeoutMs', 'compensate'] as const),
-];
+const STEP_OPTIONS: readonly (keyof SagaOptions<unknown>)[] = wordsIn(
+  'retry timeoutMs heartbeatTimeoutMs circuit compensate',
+);
 
 // biome-ignore lint/suspicious/noExplicitAny: nothing is said, so it fits every output
 const NO_OPTIONS: SagaOptions<any> = Object.freeze({});
@@ -63,15 +73,20 @@ export class RunContext implements Context {
   readonly #run: Run;
   /** The decoded state of the last checkpoint. */
   readonly restored: unknown;
-  readonly #counts: Map<string, number> = new Map();
+  readonly #counts: Map<string, number>;
+  readonly #stop: Run['stop'];
+  readonly #isCleanup: boolean;
   #draws = 0;
   #uuids = 0;
   #hasReceived = false;
   #log: Log | undefined;
 
-  constructor(run: Run, restored: unknown) {
+  constructor(run: Run, restored: unknown, counts?: Map<string, number>) {
     this.#run = run;
     this.restored = restored;
+    this.#stop = run.stop;
+    this.#isCleanup = counts !== undefined;
+    this.#counts = counts ?? new Map();
   }
 
   get id(): Context['id'] {
@@ -80,6 +95,22 @@ export class RunContext implements Context {
 
   get pipeline(): string {
     return this.#run.pipeline.name;
+  }
+
+  get attributes(): Context['attributes'] {
+    return { ...this.#run.attributes.now };
+  }
+
+  get tags(): readonly string[] {
+    return [...this.#run.claimed.execution.tags];
+  }
+
+  get submittedAt(): Date {
+    return dateOf(this.#run.claimed.execution.submittedAt);
+  }
+
+  get parent(): Context['parent'] {
+    return this.#run.claimed.execution.parent?.id;
   }
 
   get scheduledAt(): Date | undefined {
@@ -92,7 +123,7 @@ export class RunContext implements Context {
   }
 
   get signal(): AbortSignal {
-    return guardedSignal(this.#run.stop.signal, this.#run);
+    return guardedSignal((this.#isCleanup ? this.#run.stop : this.#stop).signal, this.#run);
   }
 
   step<Output, Details = unknown>(
@@ -166,6 +197,24 @@ export class RunContext implements Context {
     return this.enter((promise) => new TransactionCall<Output>(this.#run, plan, promise));
   }
 
+  lease<Output>(
+    given: string,
+    block: (lease: ExecutionLease) => Output | Promise<Output>,
+  ): Promise<Output> {
+    const resource = checkingArguments(() => {
+      requireFunction(`ctx.lease(${shown(given)}): the second argument`, block);
+      return resourceOf(this.#run, given);
+    });
+    const plan = { key: this.nextKeyOf('lease', resource), resource, block };
+    return raced(this.enter<Output>((promise) => new LeaseBlock(this.#run, plan, promise)));
+  }
+
+  scope<Output>(block: () => Output | Promise<Output>, options: ScopeOptions): Promise<Output> {
+    const checked = checkingArguments(() => scopeOptions(block, options));
+    const cleanup = new RunContext(this.#run, this.restored, this.#counts);
+    return runScope(this.#run, block, { ...checked, cleanup });
+  }
+
   sleep(ms: number, name = 'sleep'): Promise<void> {
     checkingArguments(() => integerOption('ctx.sleep', ms, { min: 0, max: TEN_YEARS_MS }));
     return this.#sleep(name, { ms });
@@ -200,14 +249,54 @@ export class RunContext implements Context {
     return guardedCall(fanOut(this, this.#run, { pipeline, inputs, options }));
   }
 
-  receive<Value = unknown>(name: string, options: ReceiveOptions = {}): Promise<Value> {
-    const span = checkingArguments(() => spanOf(options));
+  // biome-ignore lint/suspicious/noExplicitAny: the interface has a signature for each option
+  receive(given: string, options: ReceiveOptions = {}): Promise<any> {
+    const { span, isUpdate } = checkingArguments(() => receiveOptions(given, options));
+    const name = isUpdate ? updateSignal(given) : given;
     const plan = { key: this.nextKey('signal', name), name, span };
-    const promised = Promise.withResolvers<Value>();
-    const call = new ReceiveCall<Value>(this.#run, plan, promised);
+    const promised = Promise.withResolvers<unknown>();
+    const call = isUpdate
+      ? this.#receiveUpdate(plan, promised)
+      : new ReceiveCall(this.#run, plan, promised);
     this.#run.enter(call);
     this.#hasReceived = true;
     return call.seen(promised.promise);
+  }
+
+  #receiveUpdate(plan: SleepPlan, promised: PromiseWithResolvers<unknown>): ReceiveCall<unknown> {
+    const reply = (content: ReplyContent, token: string): Promise<void> =>
+      this.#reply(plan.key, content, token);
+    return new ReceiveUpdateCall(this.#run, { ...plan, reply }, promised);
+  }
+
+  #reply(receive: CallKey, content: ReplyContent, token: string): Promise<void> {
+    checkingArguments(() => {
+      if ('rejected' in content) boundedText('reason', content.rejected, 8_192);
+      else this.#run.config.payloads.check('The reply to an update', content.value);
+    });
+    const key = this.nextKeyOf('reply', receive);
+    return this.enter((promise) => replyCall(this.#run, { key, token, content }, promise));
+  }
+
+  onQuery<Value = unknown>(name: string, answer: (value: Value) => unknown): void {
+    checkingArguments(() => {
+      boundedText('The name of a query', name, UPDATE_NAME_BYTES_MAX);
+      requireFunction(`ctx.onQuery(${shown(name)}): the second argument`, answer);
+      if (this.#run.pipeline.queries?.includes(name) === true) return;
+      throw new InvalidInput(
+        `ctx.onQuery: pipeline "${this.pipeline}" does not declare the query ${shown(name)}. Add it: pipeline({ queries: [${JSON.stringify(name)}] }).`,
+      );
+    });
+    this.#run.queries.set(name, answer as (value: unknown) => unknown);
+  }
+
+  publish(name: string, value: unknown): Promise<void> {
+    checkingArguments(() => {
+      boundedText('The name of a published value', name, UPDATE_NAME_BYTES_MAX);
+      this.#run.config.payloads.check(`The published value "${name}"`, value);
+    });
+    const key = this.nextKey('publish', name);
+    return this.enter((promise) => publishCall(this.#run, { key, name, value }, promise));
   }
 
   await(
@@ -267,8 +356,29 @@ export class RunContext implements Context {
   }
 
   continueAsNew(input: unknown): never {
+    if (this.#isCleanup) {
+      throw new InvalidInput(
+        'ctx.continueAsNew was called in a cleanup. Nothing was written. A cancelled execution has no successor.',
+      );
+    }
     this.#run.compensations.assertMayForget();
     throw new ContinueAsNew(input);
+  }
+
+  setAttributes(changes: AttributeChanges): void {
+    const { attributes } = this.#run;
+    const changed = checkingArguments(() => changedAttributes(attributes.now, changes));
+    const key = this.nextKeyOf('attributes', 'set');
+    const misplaced = refuseInside(this.#run, key);
+    if (misplaced !== undefined) throw misplaced;
+    attributes.change(key, changed);
+  }
+
+  patched(name: string): boolean {
+    const key = this.nextKey('patch', name);
+    const misplaced = refuseInside(this.#run, key);
+    if (misplaced !== undefined) throw misplaced;
+    return isPatched(this.#run, key);
   }
 
   now(): Date {
@@ -322,7 +432,7 @@ export class RunContext implements Context {
 
   /** For names that the engine itself built. */
   nextKeyOf(kind: string, name: string): CallKey {
-    const call = `${kind}:${name}`;
+    const call = `${this.#isCleanup ? CLEANUP_CALL : ''}${kind}:${name}`;
     const count = (this.#counts.get(call) ?? 0) + 1;
     this.#counts.set(call, count);
     return `${call}#${this.#run.ledger.awaitsBefore(call) + count}` as CallKey;
@@ -358,6 +468,7 @@ function stepOptions<Output>(what: string, given: SagaOptions<Output>): SagaOpti
     if (ms !== undefined) integerOption(name, ms, { min: 1, max: TEN_YEARS_MS });
   }
   resolveRetry(options.retry);
+  if (options.circuit !== undefined) resolveCircuit(options.circuit);
   return options;
 }
 
@@ -371,10 +482,9 @@ function stepPlanOf<Output>(
   },
 ): Omit<StepPlan<Output>, 'key'> {
   const { name, fn } = call;
-  const { timeoutMs, heartbeatTimeoutMs, retry, compensate } = stepOptions(
-    'ctx.step',
-    call.options,
-  );
+  const options = stepOptions('ctx.step', call.options);
+  const { timeoutMs, heartbeatTimeoutMs, retry, compensate } = options;
+  const circuit = options.circuit === undefined ? undefined : resolveCircuit(options.circuit);
   if (typeof fn !== 'function') {
     throw new InvalidInput(
       `ctx.step(${shown(name)}): the second argument must be a function; got ${shown(fn)}.`,
@@ -386,6 +496,7 @@ function stepPlanOf<Output>(
     retry: retry === undefined ? run.retry : resolveRetry(retry),
     timeoutMs,
     heartbeatTimeoutMs,
-    compensation: compensate === undefined ? undefined : compensationOf(compensate),
+    circuit,
+    compensation: compensate === undefined ? undefined : compensationOf(compensate, circuit),
   };
 }

@@ -10,22 +10,25 @@
 //   phase       listens to                 keeps, beside the signal that stops it
 //   code        the pipeline's code
 //   cancelled   nothing: calls reject      the error that they reject with
+//   cleaning    cleanups, not other code   that error, and when the cleanups must be over
 //   undoing     compensations, not code
 //   over        nothing                    the error, if it was cancelled before
 
-import type { CallKey } from '../../execution/names.ts';
+import { type CallKey, CLEANUP_CALL } from '../../execution/names.ts';
 import type { Session } from '../../lease/live-session.ts';
+import type { LeaseNotHeld } from '../../lease/not-held.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import { type Instant, toInstant } from '../../support/clock.ts';
 import type { WorkerConfig } from '../config.ts';
-import { ExecutionCancelled } from '../failures.ts';
+import { CleanupTimedOut, ExecutionCancelled } from '../failures.ts';
 import type { AnyPipeline } from '../pipeline.ts';
 import { type ResolvedRetry, resolveRetry } from '../retry-options.ts';
 import type { ProjectPayloads } from '../values/payloads.ts';
 import { type ExpectedPlace, INPUT, scheduleOwner, type ValuePlace } from '../values/place.ts';
+import { RunAttributes } from './attributes.ts';
 import { type Call, refuseInside } from './call.ts';
 import { Compensations } from './compensations.ts';
-import { LazyAbort, soon } from './guarded.ts';
+import { after, LazyAbort, soon } from './guarded.ts';
 import { RunHeartbeats } from './heartbeats.ts';
 import { Inbox } from './inbox.ts';
 import { Journal } from './journal.ts';
@@ -34,7 +37,12 @@ import { Settling } from './settling.ts';
 
 type Phase =
   | { readonly kind: 'code' | 'undoing'; readonly stop: LazyAbort }
-  | { readonly kind: 'cancelled'; readonly stop: LazyAbort; readonly error: ExecutionCancelled }
+  | {
+      readonly kind: 'cancelled' | 'cleaning';
+      readonly stop: LazyAbort;
+      readonly error: ExecutionCancelled;
+      readonly until: Instant;
+    }
   | {
       readonly kind: 'over';
       readonly stop: LazyAbort;
@@ -57,10 +65,22 @@ export interface RunEvents {
   rejected(fault: unknown): void;
   /** A bug in the engine, or a broken store. */
   troubled(error: unknown): void;
+  /** A block of `ctx.lease` lost its lease, so the code cannot go on here. */
+  leaseLost(reason: LeaseNotHeld): void;
+  /** The replay needs a lease that others hold. It may try again after `delayMs`. */
+  leaseBusy(delayMs: number): void;
+}
+
+/** A block of `ctx.scope` whose code has not ended. */
+export interface Scope {
+  /** The time limit of its cleanup, from the cancel on. */
+  readonly cleanupMs: number;
+  /** Resolves after the block and its cleanup. */
+  readonly ended: Promise<void>;
 }
 
 /** The part of the claim's session that a run uses. */
-export type RunSession = Pick<Session, 'id' | 'owner' | 'signal' | 'remainingMs'>;
+export type RunSession = Pick<Session, 'id' | 'owner' | 'signal' | 'remainingMs' | 'acquire'>;
 
 export class Run {
   readonly config: WorkerConfig;
@@ -72,22 +92,32 @@ export class Run {
   readonly payloads: ProjectPayloads;
   readonly journal: Journal;
   readonly heartbeats: RunHeartbeats;
+  readonly attributes: RunAttributes;
   readonly ledger: Ledger;
   readonly settling: Settling;
   readonly calls: Map<CallKey, Call> = new Map();
   readonly events: RunEvents;
+  /** Calls that acquire or hold a lease, even if the code no longer listens to them. */
+  readonly leases: Set<Pick<Call, 'leave'>> = new Set();
+  /** The handlers of the code's queries, by name. */
+  readonly queries: Map<string, (value: unknown) => unknown> = new Map();
+  /** The scopes that the code is in. */
+  readonly scopes: Set<Scope> = new Set();
   /**
    * An earlier claim was lost while steps were running, so the first steps now may have run before.
    */
   mayHaveRun: boolean;
   /** The last call that failed for good; the dead letter reports its attempts. */
   failedCall: { readonly key: CallKey; readonly attempts: number } | undefined;
+  /** The first error that a cleanup threw. */
+  cleanupFailure: { readonly error: unknown } | undefined;
   readonly #idle: IdleDetector = new IdleDetector(this);
   readonly #claimedTick: number;
   #phase: Phase = { kind: 'code', stop: new LazyAbort() };
   #begins: Begins;
   #inbox: Inbox | undefined;
   #compensations: Compensations | undefined;
+  #cancelLimit: (() => void) | undefined;
 
   constructor(
     config: WorkerConfig,
@@ -112,6 +142,7 @@ export class Run {
     this.#claimedTick = config.clock.monotonicMs();
     this.settling = new Settling(this);
     this.heartbeats = new RunHeartbeats(this);
+    this.attributes = new RunAttributes(this);
     this.journal = new Journal(this);
   }
 
@@ -122,7 +153,17 @@ export class Run {
 
   get cancelled(): ExecutionCancelled | undefined {
     const phase = this.#phase;
-    return phase.kind === 'cancelled' || phase.kind === 'over' ? phase.error : undefined;
+    return 'error' in phase ? phase.error : undefined;
+  }
+
+  /** When the cleanups must be over; undefined if none has begun. */
+  get cleanupUntil(): Instant | undefined {
+    return this.#phase.kind === 'cleaning' ? this.#phase.until : undefined;
+  }
+
+  /** After a cancel, only calls of cleanups have results (X-117). */
+  isRejected(key: CallKey): boolean {
+    return this.cancelled !== undefined && !key.startsWith(CLEANUP_CALL);
   }
 
   /** The run starts nothing new, because the worker is stopping or the execution is pausing. */
@@ -223,7 +264,7 @@ export class Run {
 
   admit(call: Call): void {
     this.noteActivity();
-    const refusal = refuseInside(this, call.key) ?? this.cancelled;
+    const refusal = refuseInside(this, call.key) ?? this.#refuseCancelled(call.key);
     if (refusal !== undefined) {
       call.reject(refusal);
       return;
@@ -231,6 +272,12 @@ export class Run {
     this.calls.set(call.key, call);
     this.ledger.noteCall(call.key, this.calls);
     if (!this.isOver && !this.settling.holds(call)) this.begin(call);
+  }
+
+  #refuseCancelled(key: CallKey): Error | undefined {
+    const { cleanupUntil } = this;
+    if (cleanupUntil === undefined || this.isRejected(key)) return this.cancelled;
+    return cleanupUntil <= this.storeNow() ? new CleanupTimedOut() : undefined;
   }
 
   /** The code made the call, and every result that it has is durable. */
@@ -242,7 +289,7 @@ export class Run {
 
   /** A durable event lets the code continue. */
   settle(settlement: Settlement): void {
-    if (this.isOver || this.cancelled !== undefined) return;
+    if (this.isOver || this.isRejected(settlement.body.key)) return;
     this.ledger.settlements.push(settlement);
     this.settling.pump();
   }
@@ -355,15 +402,47 @@ export class Run {
     if (!this.isHeld) this.#begins = 'replayed';
   }
 
-  cancel(reason: string): void {
+  cancel(reason: string, at: Instant): void {
     if (this.isOver || this.cancelled !== undefined) return;
     const error = new ExecutionCancelled(reason);
-    this.#phase = { kind: 'cancelled', stop: this.stop, error };
+    const until = toInstant(
+      at + Math.max(0, ...[...this.scopes].map(({ cleanupMs }) => cleanupMs)),
+    );
+    this.#phase = { kind: 'cancelled', stop: this.stop, error, until };
     this.stop.abort(error);
+    this.ledger.noteCancel();
+    this.#rejectAll(error);
+  }
+
+  #rejectAll(error: Error): void {
     const calls = [...this.calls.values()];
     this.calls.clear();
     this.settling.drop();
     for (const call of calls) call.reject(error);
+  }
+
+  /** Calls of cleanups may begin, until the longest limit of the scopes has passed (X-117). */
+  beginCleanup(): void {
+    const phase = this.#phase;
+    if (phase.kind !== 'cancelled') return;
+    const { error, until } = phase;
+    this.#phase = { kind: 'cleaning', stop: new LazyAbort(), error, until };
+    this.#watchCleanup(until);
+  }
+
+  #watchCleanup(until: Instant): void {
+    this.#cancelLimit = after(this, Math.max(0, until - this.storeNow()), () => {
+      if (this.isOver) return;
+      // Timers of the process may fire early, and Node caps very long ones.
+      if (until > this.storeNow()) {
+        this.#watchCleanup(until);
+        return;
+      }
+      const error = new CleanupTimedOut();
+      this.cleanupFailure ??= { error };
+      this.stop.abort(error);
+      this.#rejectAll(error);
+    });
   }
 
   /** The store can never accept the entry, but the claim still holds. */
@@ -391,6 +470,13 @@ export class Run {
     this.settling.forget();
   }
 
+  /** Resolves when no code of a cleanup runs. The code around it may have ended before. */
+  async cleanedUp(): Promise<void> {
+    while (!this.isOver && this.scopes.size > 0) {
+      await Promise.all([...this.scopes].map(({ ended }) => ended));
+    }
+  }
+
   /** Reports a bug in the engine. */
   troubled(error: unknown): void {
     this.events.troubled(error);
@@ -400,15 +486,28 @@ export class Run {
   over(): void {
     this.#phase = { kind: 'over', stop: this.stop, error: this.cancelled };
     this.settling.stopWatching();
+    this.#cancelLimit?.();
     this.journal.stopWaiting();
     for (const call of this.calls.values()) call.leave();
+    for (const call of [...this.leases]) call.leave();
+  }
+
+  /** The calls that the code waits for, without the blocks around them. */
+  get pendingCalls(): readonly Call[] {
+    return [...this.calls.values()].filter(({ isBlock }) => isBlock !== true);
+  }
+
+  /** True if the replay cannot continue before a lease is there. */
+  get isEntering(): boolean {
+    return this.isReplaying && this.pendingCalls.some(({ isEntering }) => isEntering === true);
   }
 
   /** The code is at rest: park, watch for drift, or flush. */
   atRest(): void {
-    if (this.isOver || this.activeSteps > 0 || this.isReplaying) return;
-    const isWaiting =
-      this.calls.size > 0 && [...this.calls.values()].every((call) => call.waits !== undefined);
+    if (this.isOver || this.activeSteps > 0) return;
+    if (this.isReplaying && !this.isEntering) return;
+    const pending = this.pendingCalls;
+    const isWaiting = pending.length > 0 && pending.every((call) => call.waits !== undefined);
     const isFree = this.#begins === 'all';
     if (isWaiting && isFree && this.missingCall !== undefined) this.settling.watchForDrift();
     else if (isWaiting || !isFree) this.events.idle();
@@ -416,7 +515,10 @@ export class Run {
   }
 }
 
-/** Detects that the code is at rest: nothing happened during two turns of the event loop. */
+/**
+ * Detects that the code is at rest: nothing happened during two turns of the event loop. While a
+ * user function runs, it is not, and the end of that function checks again.
+ */
 class IdleDetector {
   /** The number of running user functions. */
   active = 0;
@@ -434,7 +536,7 @@ class IdleDetector {
   }
 
   check(): void {
-    if (this.#isChecking) return;
+    if (this.#isChecking || this.active > 0) return;
     this.#isChecking = true;
     this.#run.config.timers.soon(() => {
       const before = this.#happened;

@@ -126,7 +126,8 @@ export class Settling {
     const settlement = settlements[this.#cursor];
     if (settlement === undefined) return;
     const call = run.calls.get(settlement.body.key);
-    if (call === undefined && needsCall(settlement.kind) && run.cancelled === undefined) {
+    const { kind, body } = settlement;
+    if (call === undefined && needsCall(kind) && !run.isRejected(body.key)) {
       this.watchForDrift();
       return;
     }
@@ -152,7 +153,8 @@ export class Settling {
       return;
     }
     if (call !== undefined) run.calls.delete(call.key);
-    if (settlement.kind === 'cancel-requested') run.cancel(settlement.body.reason ?? '');
+    if (settlement.kind === 'cancel-requested')
+      run.cancel(settlement.body.reason ?? '', settlement.at);
     else this.deliverAfter(call?.settle(settlement));
   }
 
@@ -200,6 +202,10 @@ export class Settling {
     if (run.calls.size === 0 || (!this.isReplaying && run.missingCall === undefined)) return;
     this.#cancelDrift = after(run, run.config.driftGraceMs, () => {
       if (run.isOver || run.isHeld) return;
+      if (run.isEntering) {
+        this.watchForDrift();
+        return;
+      }
       const drift = run.ledger.driftAt(this.#cursor, run.calls);
       if (drift !== undefined) run.events.drifted(drift);
       else run.rest();

@@ -8,6 +8,7 @@ import {
   type ProjectName,
   parseProject,
 } from '../../execution/names.ts';
+import { ERASED_BY } from '../../features/erasure/model.ts';
 import type { Attachment } from '../../store/contract/execution-store.ts';
 import type { BlobStore } from '../../store/contract/payload-store.ts';
 import { digestOf } from '../../support/digest.ts';
@@ -100,6 +101,11 @@ export class Payloads {
     this.#codec = codec;
   }
 
+  /** Puts and reads large values elsewhere, such as in a transaction of the caller (X-59). */
+  on(store: BlobStore): Payloads {
+    return new Payloads(store, this.#limits, this.#codec);
+  }
+
   get limits(): PayloadLimits {
     return this.#limits;
   }
@@ -141,6 +147,7 @@ export class Payloads {
    * those sealed before places existed.
    */
   async unsealAttachment({ bytes, sealed }: Attachment, at: string): Promise<Uint8Array> {
+    if (sealed?.by === ERASED_BY) throw erased('This attachment');
     if (sealed === undefined) {
       if (this.requiresCodec) throw notSealed('An attachment');
       return bytes;
@@ -200,13 +207,13 @@ export class Payloads {
 /** If the codec returns anything else, fail: the value must not be stored unencrypted. */
 function encodedBytes(encoded: unknown): Sealed {
   const { by, bytes, at } = (encoded ?? {}) as Partial<EncodedPayload>;
-  const isNamed = typeof by === 'string' && by !== '';
+  const isNamed = typeof by === 'string' && by !== '' && by !== ERASED_BY;
   if (isNamed && bytes instanceof Uint8Array) {
     return { by, bytes, ...(typeof at === 'string' ? { at } : {}) };
   }
   throw new Fault(
     'codec-broken',
-    'The codec did not return { by, bytes }: a non-empty name and a Uint8Array. Nothing was stored. Correct its encode function.',
+    'The codec did not return { by, bytes }: a non-empty name other than "erased", and a Uint8Array. Nothing was stored. Correct its encode function.',
   );
 }
 
@@ -274,6 +281,7 @@ export class ProjectPayloads {
    */
   decodeEnvelope(envelope: object, place?: ExpectedPlace): unknown {
     const { v, enc, ref, by, at, tagged } = envelope as Envelope;
+    if (by === ERASED_BY) throw erased(`The value with the digest ${ref}`);
     const isSealed = by !== undefined && (enc ?? ref) !== undefined;
     const isNothing = v === undefined && (enc ?? ref) === undefined;
     if (!isSealed && !isNothing && this.#all.requiresCodec && place?.isOpen !== true) {
@@ -410,6 +418,13 @@ function parsed(payload: string): unknown {
 function unlike(payload: unknown): InvalidInput {
   return new InvalidInput(
     `decode: payload must be input or progress of a record, or out of an event; got ${shown(payload)}.`,
+  );
+}
+
+function erased(what: string): Fault {
+  return new Fault(
+    'value-erased',
+    `${what} was erased, and Holdfast has no copy. Time and actor are in the record of the execution: holdfast get <id>.`,
   );
 }
 

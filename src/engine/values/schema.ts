@@ -61,6 +61,9 @@ export function jsonSchemaOf(schema: Schema | undefined): object | undefined {
   }
 }
 
+/** A schema found issues in a value. */
+export class ValueRefused extends InvalidInput {}
+
 /** Returns the schema's output, or throws with the path of every issue. */
 export function validated<Output>(
   what: string,
@@ -81,7 +84,7 @@ function accepted<Output>(what: string, result: SchemaResult<Output>): Output {
   }
   if (result.issues === undefined) return result.value;
   const issues = readList('The issues of a schema', result.issues).map(issueText);
-  throw new InvalidInput(`${what} is not valid: ${issues.join('; ')}`);
+  throw new ValueRefused(`${what} is not valid: ${issues.join('; ')}`);
 }
 
 function issueText(issue: unknown): string {

@@ -14,7 +14,7 @@ import type { Timers } from '../../support/timer.ts';
 import type { WorkerConfig } from '../config.ts';
 import { reportTrouble, sendReport } from '../observer.ts';
 import type { Announcer } from './announcer.ts';
-import type { DriveEvents } from './drive.ts';
+import type { Drive, DriveEvents } from './drive.ts';
 import type { Duties, OverdueSessions } from './duties.ts';
 import { Slots } from './slots.ts';
 import type { WorkerEnd, WorkerSettings } from './worker-options.ts';
@@ -40,6 +40,17 @@ interface ClaimParts {
 
 type Taken = Extract<ClaimResult, { readonly kind: 'claimed' }>;
 
+/**
+ * `claiming`: a claim is under way, or what it took has not begun. `noticed`: the same, and a message
+ * may concern what it takes.
+ */
+type ClaimState = 'idle' | 'claiming' | 'noticed';
+
+interface LastClaim {
+  readonly atMs: number;
+  readonly session: SessionId | undefined;
+}
+
 export class ClaimLoop implements DriveEvents {
   readonly slots: Slots;
   readonly #config: WorkerConfig;
@@ -52,15 +63,14 @@ export class ClaimLoop implements DriveEvents {
   readonly #denial: Denial;
   /** The last claim left ready executions in the store. */
   #isMoreReady = false;
-  /** A claim is under way, or what it took has not begun. */
-  #isClaiming = false;
-  #isNoticed = false;
+  /** Wakeups found no free slot, or the last claim did not look at every lane. */
+  #mayMissReady = true;
+  #state: ClaimState = 'idle';
   #hasCrashed = false;
-  #claimedAt = Number.NEGATIVE_INFINITY;
+  /** When the last claim began, and the session that it was for. */
+  #last: LastClaim = { atMs: Number.NEGATIVE_INFINITY, session: undefined };
   /** A claim that did not wait for its round. The round waits for it. */
   #begun: Promise<number> | undefined;
-  /** The session of the last claim. */
-  #claimedFor: SessionId | undefined;
   #cancelFill: (() => void) | undefined;
 
   constructor(config: WorkerConfig, settings: WorkerSettings, parts: ClaimParts) {
@@ -103,8 +113,8 @@ export class ClaimLoop implements DriveEvents {
    */
   claimBehind(): boolean {
     const free = this.#free;
-    const isKnown = this.#parts.current.session.id === this.#claimedFor;
-    if (this.#isClaiming || this.#begun !== undefined || !isKnown) return false;
+    const isKnown = this.#parts.current.session.id === this.#last.session;
+    if (this.#state !== 'idle' || this.#begun !== undefined || !isKnown) return false;
     if (this.#stop.signal.aborted) return false;
     if (free <= 0 || this.#dueInMs(free) > 0) return false;
     this.#begun = this.#beginClaim(free);
@@ -130,7 +140,7 @@ export class ClaimLoop implements DriveEvents {
   readInboxes(): void {
     // The message may concern an execution that has not begun. After a failed claim, inboxes are
     // read once more than necessary.
-    this.#isNoticed = this.#isClaiming;
+    if (this.#state === 'claiming') this.#state = 'noticed';
     this.slots.readInboxes();
   }
 
@@ -142,19 +152,29 @@ export class ClaimLoop implements DriveEvents {
     if (this.#isMoreReady) this.#freed();
   }
 
-  left(): void {
+  /**
+   * An execution that parked or went back may be ready soon, and only a claim finds out when. After
+   * an end, wakeups report what became ready.
+   */
+  left({ hasEnded }: Pick<Drive, 'hasEnded'>): void {
     const isFull = this.slots.running >= this.#settings.concurrency;
-    if (!this.#isMoreReady || isFull) this.#freed();
+    if (this.#isMoreReady ? isFull : !hasEnded || this.#mayMissReady) this.#freed();
   }
 
   /** Makes one round. Returns the longest time to wait for a wakeup. */
   async #round(): Promise<number> {
-    if (this.#begun !== undefined) return this.#endBegun();
     const { current, announcer, duties } = this.#parts;
+    if (this.#begun !== undefined) {
+      const nextInMs = await this.#endBegun();
+      // A worker may claim behind submits only, for as long as it lives.
+      await duties?.doWhenDue();
+      return nextInMs;
+    }
     await current.renew();
     await duties?.doWhenDue();
     await this.#turnOver();
     const free = this.#free;
+    if (free <= 0) this.#mayMissReady = true;
     const { id: session } = current.session;
     await announcer.begin(session, free);
     if (free <= 0) await announcer.prove(session, 0);
@@ -175,11 +195,14 @@ export class ClaimLoop implements DriveEvents {
   }
 
   #dueInMs(free: number): number {
-    return this.#claimedAt + this.#pauseFor(free) - this.#config.clock.monotonicMs();
+    return this.#last.atMs + this.#pauseFor(free) - this.#config.clock.monotonicMs();
   }
 
   #beginClaim(free: number): Promise<number> {
-    this.#claimedAt = this.#config.clock.monotonicMs();
+    this.#last = {
+      atMs: this.#config.clock.monotonicMs(),
+      session: this.#parts.current.session.id,
+    };
     this.#pause.begin();
     return this.#claim(free);
   }
@@ -187,15 +210,15 @@ export class ClaimLoop implements DriveEvents {
   async #claim(free: number): Promise<number> {
     const { announcer, current } = this.#parts;
     const { session } = current;
-    this.#claimedFor = session.id;
     const shares = this.#lanes.next(Math.min(free, CLAIM_MAX));
+    this.#mayMissReady = shares.length === 0 || shares.some(({ limit }) => limit === 0);
     const dice = this.#config.random.next();
     const waitMs = this.#waitMs(shares);
     const request = {
       ...{ session: session.id, pipelines: this.#names, shares, dice, ...announcer.claimFor },
       ...(waitMs > 0 && { waitMs }),
     };
-    this.#isClaiming = true;
+    if (this.#state === 'idle') this.#state = 'claiming';
     const result = await this.#config.store.executions.claim(request);
     if (result.kind === 'refused') {
       if (result.why === 'session-not-live') await session.heartbeat();
@@ -204,8 +227,9 @@ export class ClaimLoop implements DriveEvents {
     if (this.#hasCrashed) return this.#settings.pollMs;
     await announcer.prove(session.id, free - result.claims.length);
     for (const claimed of result.claims) this.slots.drive(claimed, session);
-    this.#isClaiming = false;
-    if (this.#isNoticed) this.readInboxes();
+    const isNoticed = this.#state === 'noticed';
+    this.#state = 'idle';
+    if (isNoticed) this.readInboxes();
     if (shares.length > 0) {
       this.#lanes.onClaimReply(shares, result.claims);
       this.#isMoreReady = result.more;
@@ -214,7 +238,7 @@ export class ClaimLoop implements DriveEvents {
     if (waitMs === 0) return nextInMs;
     // The claim has waited already.
     if (result.claims.length > 0) return 0;
-    return nextInMs - (this.#config.clock.monotonicMs() - this.#claimedAt);
+    return nextInMs - (this.#config.clock.monotonicMs() - this.#last.atMs);
   }
 
   /** How long the store may hold a claim, so that the loop still polls and announces in time. */

@@ -3,8 +3,10 @@
 
 import type { ClaimReport } from '../../execution/report.ts';
 import type { Session } from '../../lease/live-session.ts';
+import type { LeaseNotHeld } from '../../lease/not-held.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
-import { Fault } from '../../support/fault.ts';
+import type { Code } from '../../support/codes/catalogue.ts';
+import { Fault, InvalidInput } from '../../support/fault.ts';
 import { thrownText } from '../../support/options.ts';
 import type { WorkerConfig } from '../config.ts';
 import { ContinueAsNew } from '../failures.ts';
@@ -17,6 +19,7 @@ import {
   type End,
   endedBy,
   endedForGood,
+  type GivenBackWhy,
   inspectable,
   isOfTheStore,
   nearestOf,
@@ -25,13 +28,14 @@ import {
   thrownEnd,
 } from '../run/claim-exit.ts';
 import { Compensator } from '../run/compensator.ts';
+import { redoAfter, retryAfter } from '../run/execution-retry.ts';
 import { after } from '../run/guarded.ts';
 import { type Drift, Ledger, type MissingCall } from '../run/ledger.ts';
 import { Run, type RunEvents } from '../run/run.ts';
 import { RunContext } from '../run/run-context.ts';
 import { readHistory } from '../store-replies.ts';
 import { CHECKPOINT, inputOf, OUTPUT } from '../values/place.ts';
-import { validated } from '../values/schema.ts';
+import { type Schema, ValueRefused, validated } from '../values/schema.ts';
 
 interface Assignment {
   readonly claimed: Claimed;
@@ -40,7 +44,14 @@ interface Assignment {
 }
 
 const RETRY_MS = 200;
+/** The write that gives the execution back is under way. */
+const TRYING_AGAIN = Symbol('trying again');
 const DONE: Promise<void> = Promise.resolve();
+
+interface CodeFailure {
+  readonly error: unknown;
+  readonly again: NonNullable<ReturnType<typeof retryAfter>>;
+}
 
 /** Each event fires once per execution, in this order. */
 export interface DriveEvents {
@@ -56,6 +67,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
   readonly #events: DriveEvents;
   #isLeaving = false;
   #hasLeft = false;
+  #isLost = false;
   /** The exit of the run; undefined until there is a run. */
   #exit: ClaimExit | undefined;
   #isStopping = false;
@@ -65,6 +77,8 @@ export class Drive implements RunEvents, ClaimExitEvents {
    * ended.
    */
   #bug: ReturnType<typeof bugOf>;
+  /** The error for which the execution is tried again (X-133), once its steps have ended. */
+  #failure: CodeFailure | typeof TRYING_AGAIN | undefined;
   /** A notice arrived before the run existed. */
   #readsInboxAtStart = false;
   #cancelDeadline: (() => void) | undefined;
@@ -73,6 +87,11 @@ export class Drive implements RunEvents, ClaimExitEvents {
     this.#config = config;
     this.#assignment = assignment;
     this.#events = events;
+  }
+
+  /** The execution has ended. Otherwise it has parked, gone back or been lost. */
+  get hasEnded(): boolean {
+    return this.#exit?.hasEnded === true;
   }
 
   start(): void {
@@ -93,15 +112,24 @@ export class Drive implements RunEvents, ClaimExitEvents {
   /** Gives the execution back while its steps still run. The store refuses their later writes. */
   abandon(): void {
     this.#isStopping = true;
+    const why = 'The worker is stopping, and stopGraceMs has passed. The execution was given back.';
+    this.#interrupt('stopping', new Fault('worker-stopping', why));
+  }
+
+  #interrupt(why: GivenBackWhy, reason: Error): void {
     if (this.#exit === undefined) return;
     const { run } = this.#exit;
-    run.stop.abort(
-      new Fault(
-        'worker-stopping',
-        'The worker is stopping, and stopGraceMs has passed. The execution was given back.',
-      ),
-    );
-    this.#exit.giveBack('stopping', run.activeSteps > 0);
+    run.stop.abort(reason);
+    this.#exit.giveBack(why, run.activeSteps > 0);
+  }
+
+  /** The next owner acquires the lease again, under a higher fence. */
+  leaseLost(reason: LeaseNotHeld): void {
+    if (this.#exit?.isLeaving === false) this.#interrupt('lease-lost', reason);
+  }
+
+  leaseBusy(delayMs: number): void {
+    this.#exit?.giveBack('lease-busy', false, delayMs);
   }
 
   /** A message may have arrived: read the inbox without waiting for the next write. */
@@ -183,7 +211,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
       const stored = payloads.decode(claimed.execution.input, run.expectedInput);
       let input = stored instanceof Promise ? await stored : stored;
       if (pipeline.input !== undefined) {
-        const checked = validated(`The input of ${name}`, pipeline.input, input);
+        const checked = checkedInput(name, pipeline.input, input);
         input = checked instanceof Promise ? await checked : checked;
       }
       const saved = run.ledger.restored;
@@ -193,6 +221,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
           : await payloads.decodeEnvelope(saved, run.expectedAt(CHECKPOINT));
       run.settling.begin();
       let output: unknown = await pipeline.run(new RunContext(run, restored), input);
+      if (run.cancelled !== undefined) await run.cleanedUp();
       if (run.calls.size > 0) await stepsLeft(run);
       if (run.isOver || this.#undoes(exit) || !usedUp(exit)) return;
       if (pipeline.output !== undefined) {
@@ -204,7 +233,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
       exit.finish({ status: 'completed', field: `"out":${payload}` });
     } catch (thrown) {
       if (run.isOver || this.#undoes(exit)) return;
-      await this.#threw(exit, inspectable(thrown));
+      await this.#threw(exit, thrown);
     }
   }
 
@@ -232,12 +261,17 @@ export class Drive implements RunEvents, ClaimExitEvents {
     else exit.finish(end);
   }
 
-  async #threw(exit: ClaimExit, error: unknown): Promise<void> {
+  async #threw(exit: ClaimExit, thrown: unknown): Promise<void> {
     const { run } = exit;
     if (run.cancelled !== undefined) {
-      await this.#giveUp(exit, endedBy('cancelled', run.cancelled));
-      return;
+      await run.cleanedUp();
+      if (run.isOver) return;
+      if (run.cleanupFailure === undefined) {
+        await this.#giveUp(exit, endedBy('cancelled', run.cancelled));
+        return;
+      }
     }
+    const error = inspectable(run.cleanupFailure === undefined ? thrown : run.cleanupFailure.error);
     if (isOfTheStore(error)) {
       exit.block(`A value cannot be read or written: ${error.message} Then resume the execution.`);
       return;
@@ -245,7 +279,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
     if (!usedUp(exit, thrownEnd(error))) return;
     if (!(error instanceof ContinueAsNew)) {
       this.#bug = bugOf(run.pipeline, error);
-      if (this.#bug === undefined) await this.#giveUp(exit, endedBy('failed', error));
+      if (this.#bug === undefined) await this.#failed(exit, error);
       else run.hold();
       return;
     }
@@ -258,6 +292,22 @@ export class Drive implements RunEvents, ClaimExitEvents {
     } catch (unfit) {
       exit.finish(endedBy('failed', unfit));
     }
+  }
+
+  /** Tries the execution again once its steps have ended, or ends it. */
+  async #failed(exit: ClaimExit, error: unknown): Promise<void> {
+    const again = retryAfter(exit.run, error);
+    if (again === undefined) return this.#giveUp(exit, endedBy('failed', error));
+    this.#failure = { error, again };
+    exit.run.hold();
+  }
+
+  /** The steps have ended, so the history has all their results. */
+  async #tryAgain(exit: ClaimExit, { error, again }: CodeFailure): Promise<void> {
+    const redone = await redoAfter(exit.run, again);
+    if (exit.run.isOver) return;
+    if (redone !== undefined) exit.retry(redone);
+    else await this.#giveUp(exit, endedBy('failed', error));
   }
 
   /** Nothing runs here: leave, or stay if the next event is near. */
@@ -274,6 +324,13 @@ export class Drive implements RunEvents, ClaimExitEvents {
       exit.block(bugText(this.#bug), { failure: this.#bug });
       return;
     }
+    if (this.#failure !== undefined) {
+      const failure = this.#failure;
+      if (failure === TRYING_AGAIN) return;
+      this.#failure = TRYING_AGAIN;
+      this.#tryAgain(exit, failure).catch((fault: unknown) => this.troubled(fault));
+      return;
+    }
     if (run.isHeld) {
       if (this.#isStopping) exit.giveBack('stopping');
       // An operator resumed it while it was held. The next owner starts the calls that this one
@@ -283,9 +340,10 @@ export class Drive implements RunEvents, ClaimExitEvents {
       return;
     }
     const { children, dueAt = Infinity } = nearestOf(run.calls.values());
-    // The deadline also wakes it, and the worker that claims it then ends it.
+    // The deadline also wakes it, and the worker that claims it then ends it. So does the limit of
+    // a cleanup.
     const { deadlineAt = Infinity } = this.#assignment.claimed.execution;
-    const wakeAt = Math.min(dueAt, deadlineAt);
+    const wakeAt = Math.min(dueAt, deadlineAt, run.cleanupUntil ?? Infinity);
     const inMs = wakeAt === Infinity ? undefined : wakeAt - run.storeNow();
     if (inMs !== undefined && inMs <= this.#config.parkAfterMs) {
       run.journal.flush();
@@ -326,8 +384,10 @@ export class Drive implements RunEvents, ClaimExitEvents {
     this.#exit?.reject(fault);
   }
 
+  /** Also after it has left: its last write can be refused when its session is over. */
   lost(reason: Error): void {
-    if (this.#hasLeft) return;
+    if (this.#isLost) return;
+    this.#isLost = true;
     this.#report({ kind: 'lost', why: reason.message });
     this.left();
   }
@@ -336,12 +396,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
   troubled(error: unknown): void {
     const cause = stackOf(error);
     const what = 'An execution could not be run';
-    sendReport(this.#config.observer, {
-      kind: 'trouble',
-      code: 'not-run',
-      what,
-      cause,
-    });
+    sendReport(this.#config.observer, { kind: 'trouble', code: 'not-run', what, cause });
     if (this.#exit !== undefined) this.#exit.giveUp(`The engine failed: ${cause}`);
     else this.left();
   }
@@ -392,4 +447,21 @@ function usedUp(
   if (missingCall === undefined) return true;
   exit.drift({ ...missingCall, ...end });
   return false;
+}
+
+/** Has its own code, because a re-drive with another input may help. */
+class InputRefused extends InvalidInput {
+  override readonly code: Code = 'input-refused';
+}
+
+function checkedInput(name: string, schema: Schema, input: unknown): unknown {
+  const refuse = (error: unknown): never => {
+    throw error instanceof ValueRefused ? new InputRefused(error.message) : error;
+  };
+  try {
+    const checked = validated(`The input of ${name}`, schema, input);
+    return checked instanceof Promise ? checked.catch(refuse) : checked;
+  } catch (error) {
+    return refuse(error);
+  }
 }

@@ -37,7 +37,7 @@ export class Duties {
     this.#awaits = new DueAwaits(config);
     this.#single = [
       new Reconciler(config, reconcileMs, session),
-      new Rollups(config, session),
+      new Rollups(config, reconcileMs, session),
       ...(retention === undefined ? [] : [new Retention(config, retention, session)]),
     ];
     this.#maintainedAt = config.clock.monotonicMs();

@@ -11,6 +11,7 @@ import {
 import { isReplayName, replayPipelines } from '../../features/releases/preflight-api.ts';
 import { repinJobPipeline } from '../../features/releases/repin-api.ts';
 import { jobPipeline } from '../../features/repair/jobs-api.ts';
+import { isQueryName, queryName, queryPipelines } from '../../features/updates/query-api.ts';
 import { hasStore, type WorkerConfig } from '../config.ts';
 import type { AnyPipeline } from '../pipeline.ts';
 import type { WorkerSettings } from './worker-options.ts';
@@ -28,7 +29,10 @@ export function withOwn(config: WorkerConfig, settings: WorkerSettings): OwnWork
   const relays = relayPipelines(given.values(), (check) => checkedAnswer(config, check));
   const jobs = hasStore(config) ? [jobPipeline(config), repinJobPipeline(config)] : [];
   const replays = replayPipelines(config, settings);
-  const own = [...relays, ...jobs, ...replays].map((each) => [each.name, each] as const);
+  const queries = queryPipelines(config, given.values());
+  const own = [...relays, ...queries, ...jobs, ...replays].map(
+    (each) => [each.name, each] as const,
+  );
   return { ...settings, pipelines: new Map([...given, ...own]), given };
 }
 
@@ -39,6 +43,7 @@ export function withOwn(config: WorkerConfig, settings: WorkerSettings): OwnWork
 export function ownNamesFor(pipeline: PipelineName, release?: string): readonly PipelineName[] {
   const names = [
     relayName(pipeline),
+    queryName(pipeline),
     ...(release === undefined ? [] : [replayName(release, pipeline)]),
   ];
   return names as PipelineName[];
@@ -48,7 +53,7 @@ export function ownNamesFor(pipeline: PipelineName, release?: string): readonly 
  * True if remote workers run it too. The engine's other pipelines need direct access to the store.
  */
 export function isAddedName(name: PipelineName): boolean {
-  return isRelayName(name) || isReplayName(name);
+  return isRelayName(name) || isQueryName(name) || isReplayName(name);
 }
 
 /** The names of the pipelines that the engine adds to these. */
@@ -56,9 +61,11 @@ export function addedFor(
   given: readonly AnyPipeline[],
   release: WorkerSettings['release'],
 ): readonly PipelineName[] {
-  return given.flatMap(({ name, awaits = [] }) =>
+  return given.flatMap(({ name, awaits = [], queries = [] }) =>
     ownNamesFor(name, release?.name).filter(
-      (each) => awaits.length > 0 || each !== relayName(name),
+      (each) =>
+        (awaits.length > 0 || each !== relayName(name)) &&
+        (queries.length > 0 || each !== queryName(name)),
     ),
   );
 }

@@ -3,7 +3,7 @@ import type { PipelineName } from '../../execution/names.ts';
 import { parseReleaseName } from '../../execution/route.ts';
 import { parseOwner, type SessionId } from '../../lease/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { boundedText, integerOption, readOptions } from '../../support/options.ts';
+import { boundedText, integerOption, readOptions, wordsIn } from '../../support/options.ts';
 import { type AnyPipeline, type Pipelines, pipelinesByName } from '../pipeline.ts';
 
 /** Options of a worker. */
@@ -56,17 +56,9 @@ export interface WorkerSettings extends Required<Pick<WorkerOptions, Defaulted>>
   readonly probeMs: number | undefined;
 }
 
-const NAMES: readonly (keyof WorkerOptions)[] = [
-  'pipelines',
-  'concurrency',
-  'owner',
-  'ttlMs',
-  'pollMs',
-  'stopGraceMs',
-  'reconcileMs',
-  'release',
-  'probeMs',
-];
+const NAMES: readonly (keyof WorkerOptions)[] = wordsIn(
+  'pipelines concurrency owner ttlMs pollMs stopGraceMs reconcileMs release probeMs',
+);
 
 /** A coarse bound; the store's policy sets a tighter one. */
 const TTL_MS_MAX = 366 * 86_400_000;

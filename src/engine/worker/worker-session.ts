@@ -5,6 +5,7 @@ import { openUnder, type Session } from '../../lease/live-session.ts';
 import type { SessionHost } from '../../lease/port.ts';
 import type { SessionMetadata } from '../../lease/session.ts';
 import { isStoreOutage } from '../../lease/store-call.ts';
+import { processAbout } from '../../support/process-about.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { WorkerConfig } from '../config.ts';
 import { reportTrouble } from '../observer.ts';
@@ -138,7 +139,7 @@ async function openSession(
 function metadataOf({ pipelines }: Pick<WorkerSettings, 'pipelines'>): SessionMetadata {
   const names = [...pipelines.keys()];
   const isForAll = names.every((name) => name.startsWith(OWN_PREFIX));
-  return workerMetadata(isForAll ? 'coordinator' : 'embedded', names);
+  return { ...processAbout(), ...workerMetadata(isForAll ? 'coordinator' : 'embedded', names) };
 }
 
 /** Timers that can all end at once. */

@@ -3,7 +3,6 @@
 import type { Fence } from '../../lease/fence.ts';
 import { chainState, type SessionChain } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
-import type { ExecutionRecord } from '../execution.ts';
 import type { ClaimRefusal } from '../refusal.ts';
 
 /** The end of the last claim, for the owner of the next. */
@@ -17,15 +16,6 @@ export function refuseClaims(
   if (chainState(view.own, now) !== 'alive') return { why: 'session-not-live' };
   if (view.halted !== undefined) return { why: 'halted', presented: view.halted };
   return undefined;
-}
-
-/**
- * An execution is ready by its `readyAt` (X-11). The status does not matter, because running and
- * ended executions have no `readyAt` (X-3).
- */
-export function isReady(execution: ExecutionRecord, now: Instant): boolean {
-  const { readyAt, holds } = execution;
-  return readyAt !== undefined && readyAt <= now && holds.length === 0;
 }
 
 /** The most that one call takes of one project, if `projects` of them have ready executions. */

@@ -3,12 +3,12 @@
 
 import { turnBack } from '../../features/repair/decide.ts';
 import type { Instant } from '../../support/clock.ts';
-import { type ExecutionRecord, isTerminal } from '../execution.ts';
+import { type ExecutionRecord, isInScope, isTerminal } from '../execution.ts';
 import type { HistoryEvent, HistoryEventKind, InboxMessage } from '../history.ts';
-import type { ExecutionId, Payload, ProjectName } from '../names.ts';
+import type { ExecutionRef, Payload, ProjectName } from '../names.ts';
 import type { CommandRefusal } from '../refusal.ts';
-import { type Delivery, deliver } from './deliver.ts';
-import { endedExecution, historyEvent, withHold, withoutHolds } from './record.ts';
+import { type Delivery, deliver, type NewMessage } from './deliver.ts';
+import { endedExecution, historyEvent, queuedAt, withHold, withoutHolds } from './record.ts';
 
 export interface CommandView {
   readonly execution: ExecutionRecord | undefined;
@@ -16,6 +16,8 @@ export interface CommandView {
   readonly cancelRequested: boolean;
   /** The inbox has a pause that no resume has undone, so an owner may still act on it. */
   readonly pauseRequested: boolean;
+  /** The inbox has a message with the key of this one (X-109). */
+  readonly isRepeated?: boolean;
 }
 
 /**
@@ -31,7 +33,7 @@ export function requestedBy(
 }
 
 export interface CommandRequest {
-  readonly id: ExecutionId;
+  readonly id: ExecutionRef;
   readonly project: ProjectName;
   readonly body: Payload;
 }
@@ -46,33 +48,48 @@ type Change<Kind extends string> = {
   readonly execution: ExecutionRecord;
   readonly event: HistoryEvent;
 };
+/** `free`: the execution without owner and compensations. `message`: for the worker that ran it. */
+type End = Change<'end'> & { readonly free?: ExecutionRecord; readonly message?: InboxMessage };
 /** Adds a message for the next owner if the inbox has a pause that it must not act on. */
 type Apply = Change<'apply'> & { readonly message?: InboxMessage };
-/**
- * Puts a message into the inbox. `toOwner`: the execution is running, so its session gets a notice.
- */
+/** Puts a message into the inbox. `toOwner`: a worker acts on it, this one or the next. */
 type PassOn = { readonly kind: 'pass-on'; readonly toOwner: boolean } & Delivery;
 
-export type CommandDecision = Apply | Change<'end'> | PassOn | NoChange | Refuse;
+export type CommandDecision = Apply | End | PassOn | NoChange | Refuse;
 
 export function decideCancel(
   view: CommandView,
-  request: CommandRequest,
+  request: CommandRequest & { readonly force?: boolean },
   now: Instant,
-): Change<'end'> | Change<'apply'> | PassOn | NoChange | Refuse {
+): End | Change<'apply'> | PassOn | NoChange | Refuse {
   const open = requireOpen(view, request);
   if (open.kind === 'refuse') return open;
   const { execution } = open;
+  if (request.force === true) return endByForce(execution, request, now);
   if (execution.compensating) return { kind: 'no-change', execution };
-  if (execution.status === 'running') {
+  // Code in a scope gets the cancel also if it waits (X-116).
+  if (execution.status === 'running' || isInScope(execution)) {
     // An owner that knows of one cancel learns nothing from a second.
     if (view.cancelRequested) return { kind: 'no-change', execution };
-    return passOn(execution, { kind: 'cancel', body: request.body }, now);
+    const message = { kind: 'cancel', body: request.body } as const;
+    return { ...passOn(execution, message, now), toOwner: true };
   }
   if (execution.compensable) {
     return { kind: 'apply', ...turnBack(execution, cancelCause(request), now) };
   }
   return endAsCancelled(execution, { ...request, now });
+}
+
+/**
+ * Ends an execution whatever it does (X-118). A worker that runs it gets the cancel as a message, so
+ * that it tries to record it, is refused, and stops.
+ */
+function endByForce(execution: ExecutionRecord, { body }: CommandRequest, now: Instant): End {
+  const free = { ...execution, compensable: false };
+  if (execution.status !== 'running') return { ...endAsCancelled(free, { body, now }), free };
+  const { message, execution: notified } = deliver(free, { kind: 'cancel', body }, now);
+  const queued = queuedAt(notified, now);
+  return { ...endAsCancelled(queued, { body, now }), free: queued, message };
 }
 
 /**
@@ -130,17 +147,23 @@ export function decideResume(
 
 export function decideSignal(
   view: CommandView,
-  request: CommandRequest & { readonly name: string },
+  request: CommandRequest & { readonly name: string; readonly key?: string },
   now: Instant,
-): PassOn | Refuse {
+): PassOn | NoChange | Refuse {
+  const { execution } = view;
+  // The first one arrived, also if the execution has ended since.
+  if (view.isRepeated && execution?.project === request.project) {
+    return { kind: 'no-change', execution };
+  }
   const open = requireOpen(view, request);
   if (open.kind === 'refuse') return open;
-  const { name, body, id } = request;
-  const { deadlineAt: at } = open.execution;
+  const { name, body, key } = request;
+  const { id, deadlineAt: at } = open.execution;
   if (at !== undefined && at <= now) {
     return { kind: 'refuse', refusal: { why: 'deadline-passed', id, at } };
   }
-  return passOn(open.execution, { kind: 'signal', name, body }, now);
+  const message = { kind: 'signal', name, body, ...(key !== undefined && { key }) } as const;
+  return passOn(open.execution, message, now);
 }
 
 /** The cause in the `compensating` event (Y-3). */
@@ -153,28 +176,23 @@ function requireOpen(
   view: CommandView,
   request: CommandRequest,
 ): { readonly kind: 'open'; readonly execution: ExecutionRecord } | Refuse {
-  const { id } = request;
   const { execution } = view;
   if (execution === undefined || execution.project !== request.project) {
-    return { kind: 'refuse', refusal: { why: 'execution-unknown', id } };
+    return { kind: 'refuse', refusal: { why: 'execution-unknown', id: request.id } };
   }
-  const { status } = execution;
+  const { id, status } = execution;
   if (isTerminal(status)) return { kind: 'refuse', refusal: { why: 'already-ended', id, status } };
   return { kind: 'open', execution };
 }
 
-function passOn(
-  execution: ExecutionRecord,
-  message: Pick<InboxMessage, 'kind' | 'name' | 'body'>,
-  now: Instant,
-): PassOn {
+function passOn(execution: ExecutionRecord, message: NewMessage, now: Instant): PassOn {
   const toOwner = execution.status === 'running';
   return { kind: 'pass-on', toOwner, ...deliver(execution, message, now) };
 }
 
 /**
- * The row's seq is exact unless the execution is running, and outsiders never write to a running
- * one (X-5).
+ * The row's seq is exact unless the execution is running. Outsiders end a running one only by force,
+ * and the store then passes the exact seq (X-5, X-118).
  */
 function eventOf(
   execution: ExecutionRecord,

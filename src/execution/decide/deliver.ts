@@ -5,7 +5,7 @@ import type { ExecutionRecord } from '../execution.ts';
 import type { InboxMessage } from '../history.ts';
 import { queuedAt } from './record.ts';
 
-export type NewMessage = Pick<InboxMessage, 'kind' | 'name' | 'body'>;
+export type NewMessage = Pick<InboxMessage, 'kind' | 'name' | 'body' | 'key'>;
 
 export interface Delivery {
   readonly execution: ExecutionRecord;
@@ -15,7 +15,7 @@ export interface Delivery {
 /** Delivers to an open execution. */
 export function deliver(
   execution: ExecutionRecord,
-  { kind, name, body }: NewMessage,
+  { kind, name, body, key }: NewMessage,
   now: Instant,
 ): Delivery {
   const n = execution.inboxCount + 1;
@@ -25,6 +25,7 @@ export function deliver(
     at: now,
     ...(name === undefined ? {} : { name }),
     ...(body === undefined ? {} : { body }),
+    ...(key === undefined ? {} : { key }),
   };
   return { execution: afterArrival({ ...execution, inboxCount: n }, kind, now), message };
 }

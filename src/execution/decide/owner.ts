@@ -93,15 +93,27 @@ export function decideFinish(
   return { ...written, execution: endedExecution(written.execution, { ...request, now, seq }) };
 }
 
+export interface ParkRequest {
+  /** Wakes the execution after this long. */
+  readonly wakeInMs?: number;
+  /**
+   * The number of children that must end before they wake it. Zero when it waits for none, or for
+   * any.
+   */
+  readonly wakeAfter: number;
+  /**
+   * The last message that the owner read. The store refuses to park when a later one has arrived
+   * (X-5).
+   */
+  readonly inboxSeen: number;
+  /** The execution has registered compensations (Y-3). */
+  readonly compensable?: boolean;
+}
+
 /** Refuses to park while the inbox has unread messages. */
 export function decidePark(
   view: OwnerView,
-  request: OwnerRequest & {
-    readonly wakeInMs?: number;
-    readonly wakeAfter: number;
-    readonly inboxSeen: number;
-    readonly compensable?: boolean;
-  },
+  request: OwnerRequest & ParkRequest,
   now: Instant,
 ): OwnerDecision | Refuse<UnreadRefusal> {
   const written = replayOf(view, request, isOver(request)) ?? decideWrite(view, request, now);
@@ -119,17 +131,26 @@ export function decidePark(
   return { ...written, execution };
 }
 
+export interface GiveBackRequest {
+  readonly delayMs?: number;
+  /** The execution stays open and blocked, with an explanation, until an operator resumes it. */
+  readonly blocked?: boolean;
+  readonly paused?: boolean;
+  /**
+   * The last message that the owner read, if it gives back because of a message. The store refuses
+   * when a later one has arrived (X-5).
+   */
+  readonly inboxSeen?: number;
+  /** The execution has registered compensations (Y-3). */
+  readonly compensable?: boolean;
+  /** The execution compensates from here on (Y-2). */
+  readonly compensating?: boolean;
+}
+
 /** Gives the execution back to the queue. */
 export function decideGiveBack(
   view: OwnerView,
-  request: OwnerRequest & {
-    readonly delayMs?: number;
-    readonly blocked?: boolean;
-    readonly paused?: boolean;
-    readonly inboxSeen?: number;
-    readonly compensable?: boolean;
-    readonly compensating?: boolean;
-  },
+  request: OwnerRequest & GiveBackRequest,
   now: Instant,
 ): OwnerDecision | Refuse<UnreadRefusal> {
   const written = replayOf(view, request, isOver(request)) ?? decideWrite(view, request, now);

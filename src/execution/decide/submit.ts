@@ -1,7 +1,8 @@
 // Decides a submit (X-10), and what a successor takes over (X-70). Pure.
 
 import { type Instant, laterBy } from '../../support/clock.ts';
-import type { ExecutionRecord, Submission } from '../execution.ts';
+import { wordsIn } from '../../support/options.ts';
+import { type ExecutionRecord, isTerminal, type Submission } from '../execution.ts';
 import type { HistoryEvent, InboxMessage } from '../history.ts';
 import type { ExecutionId, Payload } from '../names.ts';
 import type { SubmitRefusal } from '../refusal.ts';
@@ -15,9 +16,38 @@ export interface SubmitView {
   readonly exhausted: boolean;
 }
 
-export interface SubmitRequest extends Submission {
+export interface SubmitRequest extends Submission, KeyedBy {
   readonly delayMs?: number;
   readonly body?: Payload;
+}
+
+/** The choices of a submit whose key an execution has (X-105). */
+export type IfKeyTaken = 'join' | 'refuse' | 'reuse' | 'replace';
+
+export const IF_KEY_TAKEN: readonly IfKeyTaken[] = ['join', 'refuse', 'reuse', 'replace'];
+
+export interface KeyedBy {
+  /** Only with a key. Default `join`. */
+  readonly ifKeyTaken?: IfKeyTaken;
+  /** Only with a key. A signal to the execution that has the key after the submit (X-110). */
+  readonly message?: { readonly name: string; readonly body: Payload; readonly key?: string };
+}
+
+/**
+ * Decides what happens to the execution that has the key before a submit: it keeps the key, gives it
+ * up, or is cancelled and gives it up.
+ */
+export function decideHolder(
+  { id, status }: Pick<ExecutionRecord, 'id' | 'status'>,
+  request: Pick<SubmitRequest, 'id' | 'ifKeyTaken'>,
+): 'keep' | 'give-up' | 'cancel' {
+  const { ifKeyTaken } = request;
+  // A repeated submit finds its own execution.
+  if (id === request.id) return 'keep';
+  if (isTerminal(status)) {
+    return ifKeyTaken === 'reuse' || ifKeyTaken === 'replace' ? 'give-up' : 'keep';
+  }
+  return ifKeyTaken === 'replace' ? 'cancel' : 'keep';
 }
 
 export interface Insertion {
@@ -43,9 +73,10 @@ export function decideSubmit(
       : { kind: 'refuse', refusal: { why: 'id-taken', id: request.id } };
   }
   if (byKey !== undefined && request.key !== undefined) {
-    if (byKey.intent === request.intent) return { kind: 'existing', id: byKey.id };
-    const refusal = { why: 'key-conflict', key: request.key, id: byKey.id } as const;
-    return { kind: 'refuse', refusal };
+    const isRefused = request.ifKeyTaken === 'refuse';
+    if (byKey.intent === request.intent && !isRefused) return { kind: 'existing', id: byKey.id };
+    const why = isRefused ? 'key-in-use' : 'key-conflict';
+    return { kind: 'refuse', refusal: { why, key: request.key, id: byKey.id } };
   }
   const { execution, event } = insertion(request, now);
   // Claims skip an execution that would find no slot (X-64).
@@ -86,11 +117,9 @@ export interface Inheritance {
 }
 
 /** Ends of children and outcomes of awaits concern only the predecessor. */
-const INHERITED: ReadonlySet<InboxMessage['kind']> = new Set<InboxMessage['kind']>([
-  'signal',
-  'pause',
-  'resume',
-]);
+const INHERITED: ReadonlySet<InboxMessage['kind']> = new Set<InboxMessage['kind']>(
+  wordsIn('signal pause resume'),
+);
 
 /** Selects from the messages that no owner acted on (X-71). */
 export function inheritanceOf(left: readonly InboxMessage[]): Inheritance {
@@ -105,13 +134,10 @@ function sharesSlots(a: Submission, b: Submission): boolean {
 }
 
 export function insertion(request: SubmitRequest, now: Instant): Insertion {
-  const { delayMs, body, ...submission } = request;
+  const { delayMs, body, ifKeyTaken: _if, message: _message, ...submission } = request;
   const event = historyEvent(
     { kind: 'submitted', ...(body === undefined ? {} : { body }) },
-    {
-      seq: 1,
-      at: now,
-    },
+    { seq: 1, at: now },
   );
   const { deadlineMs } = submission;
   const execution: ExecutionRecord = {

@@ -28,6 +28,7 @@ import { inspectStore, openStore } from '../../embedded/open-store.ts';
 import { hidden } from '../../server/config.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { Fault } from '../../support/fault.ts';
+import { wordsIn } from '../../support/options.ts';
 import { stampOutside } from '../audit/api.ts';
 import { KEEP_NAMES } from '../retention/model.ts';
 import type { ProjectBody } from './messages.ts';
@@ -95,11 +96,7 @@ async function recovered(
 // can pipe it to a secret store.
 
 const FLAGS: Readonly<Record<string, Flag>> = {
-  roles: {
-    value: 'a,b',
-    help: `create: ${ROLES.join(', ')}; separated by commas`,
-    required: true,
-  },
+  roles: { value: 'a,b', help: `create: ${ROLES.join(', ')}; separated by commas`, required: true },
   'all-projects': { help: 'create: Valid for all projects, instead of --project' },
   'expires-in': { value: 'duration', help: 'create: Lifetime, such as 90d (default unlimited)' },
   'ends-in': {
@@ -131,16 +128,7 @@ const list: Verb = {
     const project = projectFor(typed);
     return showPages(list, typed, {
       at: 'GET /v1/keys',
-      columns: [
-        'id',
-        'name',
-        'roles',
-        'project',
-        'createdAt',
-        'createdBy',
-        'expiresAt',
-        'revokedAt',
-      ],
+      columns: wordsIn('id name roles project createdAt createdBy expiresAt revokedAt'),
       filters: [],
       query: {
         ...(project === undefined ? {} : { project }),

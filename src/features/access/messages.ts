@@ -1,37 +1,41 @@
 // Projects and access keys, as admins see them.
 
 import { type Static, Type } from 'typebox';
-import { ADMIN, type Operations } from '../../protocol/messages/operation.ts';
+import { ADMIN, operationsOf } from '../../protocol/messages/operation.ts';
 import {
   closed,
   documented,
   durationMs,
+  flag,
   instant,
+  integerWithin,
+  listOf,
   name,
+  optional,
   pageOf,
   paging,
+  text,
+  textLike,
+  titled,
+  withExample,
 } from '../../protocol/messages/words.ts';
 import { KEEP_NAMES, type KeepMs } from '../retention/model.ts';
 import { QUOTA_NAMES, QUOTAS, type Quotas, ROLES } from './model.ts';
 
 /** Restricted, because headers and paths contain it. */
-const projectName = Type.String({
-  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$',
-  description: 'Name of a project.',
-  examples: ['shop'],
-});
-const keyId = Type.String({
-  pattern: '^[a-z2-7]{16}$',
-  description: 'Id of an access key: the 16 characters after `hf_`. It is not secret.',
-  examples: ['a2b3c4d5e6f7a2b3'],
-});
+const projectName = textLike('^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$', 'Name of a project.', 'shop');
+const keyId = textLike(
+  '^[a-z2-7]{16}$',
+  'Id of an access key: the 16 characters after `hf_`. It is not secret.',
+  'a2b3c4d5e6f7a2b3',
+);
 
 const keepMs = Type.Unsafe<KeepMs>(
   closed(
     Object.fromEntries(
       KEEP_NAMES.map((name) => [
         name,
-        Type.Optional(
+        optional(
           Type.Union([durationMs, Type.Null()], {
             description:
               name === 'deadLetter'
@@ -55,12 +59,12 @@ const quotas = Type.Unsafe<Partial<Quotas>>(
     Object.fromEntries(
       QUOTA_NAMES.map((name) => [
         name,
-        Type.Optional(
-          Type.Integer({
-            minimum: 0,
-            maximum: QUOTAS[name].max,
-            description: `Most ${QUOTAS[name].of} of the project. Default: the quota of the coordinator, ${QUOTAS[name].default} unless configured.`,
-          }),
+        optional(
+          integerWithin(
+            0,
+            QUOTAS[name].max,
+            `Most ${QUOTAS[name].of} of the project. Default: the quota of the coordinator, ${QUOTAS[name].default} unless configured.`,
+          ),
         ),
       ]),
     ),
@@ -75,15 +79,8 @@ const quotas = Type.Unsafe<Partial<Quotas>>(
 const title = documented(name, 'Name for people.', 'Web shop');
 
 const projectBody = closed(
-  {
-    title: Type.Optional(title),
-    keepMs: Type.Optional(keepMs),
-    quotas: Type.Optional(quotas),
-  },
-  {
-    title: 'ProjectBody',
-    examples: [{ title: 'Web shop', keepMs: { completed: 2_592_000_000 } }],
-  },
+  { title: optional(title), keepMs: optional(keepMs), quotas: optional(quotas) },
+  titled('ProjectBody', { title: 'Web shop', keepMs: { completed: 2_592_000_000 } }),
 );
 
 export type ProjectBody = Static<typeof projectBody>;
@@ -92,16 +89,13 @@ const projectParams = closed({ name: projectName });
 
 export const project = closed(
   {
-    name: Type.String({ description: 'Name of the project.' }),
+    name: text('Name of the project.'),
     createdAt: documented(instant, 'When it was created.'),
-    title: Type.Optional(Type.String({ description: 'Name for people.' })),
-    keepMs: Type.Optional(keepMs),
-    quotas: Type.Optional(quotas),
+    title: optional(text('Name for people.')),
+    keepMs: optional(keepMs),
+    quotas: optional(quotas),
   },
-  {
-    title: 'Project',
-    examples: [{ name: 'shop', createdAt: '2026-11-01T10:00:00.000Z', title: 'Web shop' }],
-  },
+  titled('Project', { name: 'shop', createdAt: '2026-11-01T10:00:00.000Z', title: 'Web shop' }),
 );
 
 export type ProjectMessage = Static<typeof project>;
@@ -123,18 +117,15 @@ const keyBody = closed(
     project: Type.Union([projectName, Type.Null()], {
       description: 'The project that the key opens; null: all projects.',
     }),
-    expiresInMs: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100 * 366 * 86_400_000,
-        description: 'Lifetime in milliseconds. Default: it does not expire.',
-      }),
+    expiresInMs: optional(
+      integerWithin(
+        1,
+        100 * 366 * 86_400_000,
+        'Lifetime in milliseconds. Default: it does not expire.',
+      ),
     ),
   },
-  {
-    title: 'KeyBody',
-    examples: [{ name: 'shop backend', roles: ['submit'], project: 'shop' }],
-  },
+  titled('KeyBody', { name: 'shop backend', roles: ['submit'], project: 'shop' }),
 );
 
 export type KeyBody = Static<typeof keyBody>;
@@ -144,48 +135,41 @@ const keyParams = closed({ id: keyId });
 const accessKey = closed(
   {
     id: keyId,
-    name: Type.String({ description: 'Name for people.' }),
-    roles: Type.Array(role, { description: 'Roles of the key.' }),
+    name: text('Name for people.'),
+    roles: listOf(role, 'Roles of the key.'),
     project: Type.Union([Type.String(), Type.Null()], {
       description: 'The project that the key opens; null: all projects.',
     }),
     createdAt: documented(instant, 'When it was created.'),
-    createdBy: Type.Optional(
-      Type.String({ description: 'Name and id of the key that created it.' }),
-    ),
-    expiresAt: Type.Optional(documented(instant, 'When it expires.')),
-    revokedAt: Type.Optional(documented(instant, 'When it was revoked or replaced, or will be.')),
+    createdBy: optional(text('Name and id of the key that created it.')),
+    expiresAt: optional(instant, 'When it expires.'),
+    revokedAt: optional(instant, 'When it was revoked or replaced, or will be.'),
   },
-  {
-    title: 'AccessKey',
-    examples: [
-      {
-        id: 'a2b3c4d5e6f7a2b3',
-        name: 'shop backend',
-        roles: ['submit'],
-        project: 'shop',
-        createdAt: '2026-11-17T09:30:00.000Z',
-        createdBy: 'ann (b3c4d5e6f7a2b3c4)',
-      },
-    ],
-  },
+  titled('AccessKey', {
+    id: 'a2b3c4d5e6f7a2b3',
+    name: 'shop backend',
+    roles: ['submit'],
+    project: 'shop',
+    createdAt: '2026-11-17T09:30:00.000Z',
+    createdBy: 'ann (b3c4d5e6f7a2b3c4)',
+  }),
 );
 
 export type KeyMessage = Static<typeof accessKey>;
 
 const createdKey = closed({
   id: keyId,
-  key: Type.String({
-    description: 'The key. The coordinator returns it once and stores only its digest.',
-    examples: ['hf_a2b3c4d5e6f7a2b3_…'],
-  }),
+  key: text(
+    'The key. The coordinator returns it once and stores only its digest.',
+    'hf_a2b3c4d5e6f7a2b3_…',
+  ),
 });
 
 export type CreatedKey = Static<typeof createdKey>;
 
 const revokeKeyBody = closed(
   {
-    inMs: Type.Optional(
+    inMs: optional(
       Type.Integer({
         minimum: 0,
         maximum: 366 * 86_400_000,
@@ -193,14 +177,14 @@ const revokeKeyBody = closed(
         description: 'Time until the key stops working, in milliseconds. Default: 0.',
       }),
     ),
-    descendants: Type.Optional(
+    descendants: optional(
       Type.Boolean({
         default: false,
         description: 'Also revoke the keys that this key created, and those that they created.',
       }),
     ),
   },
-  { examples: [{ descendants: true }] },
+  withExample({ descendants: true }),
 );
 
 export type RevokeKeyBody = Static<typeof revokeKeyBody>;
@@ -208,16 +192,14 @@ export type RevokeKeyBody = Static<typeof revokeKeyBody>;
 const revokedKey = closed(
   {
     revokedAt: documented(instant, 'When the key stops working.'),
-    changed: Type.Boolean({ description: 'False if it was to end by then already.' }),
-    descendants: Type.Optional(
-      Type.Array(keyId, { description: 'With `descendants`: the other keys that were revoked.' }),
-    ),
+    changed: flag('False if it was to end by then already.'),
+    descendants: optional(listOf(keyId, 'With `descendants`: the other keys that were revoked.')),
   },
-  {
-    examples: [
-      { revokedAt: '2026-11-17T09:30:00.000Z', changed: true, descendants: ['b3c4d5e6f7a2b3c4'] },
-    ],
-  },
+  withExample({
+    revokedAt: '2026-11-17T09:30:00.000Z',
+    changed: true,
+    descendants: ['b3c4d5e6f7a2b3c4'],
+  }),
 );
 
 export type RevokedKey = Static<typeof revokedKey>;
@@ -228,10 +210,7 @@ const rotatedKey = closed({
 });
 
 const NO_KEY = {
-  404: {
-    what: 'There is no such key, or this caller may not manage it.',
-    codes: ['key-unknown'],
-  },
+  404: { what: 'There is no such key, or this caller may not manage it.', codes: ['key-unknown'] },
 } as const;
 
 const OTHER_PROJECT = {
@@ -241,10 +220,9 @@ const OTHER_PROJECT = {
   },
 } as const;
 
-export const accessOperations = {
+export const accessOperations = operationsOf('Projects and keys', {
   putProject: {
     at: 'PUT /v1/projects/:name',
-    tag: 'Projects and keys',
     summary: 'Create or change a project',
     description:
       'Writes the project with exactly these settings, and an audit record. Settings that you leave out are removed. Repeating it changes nothing. Needs a key for all projects.',
@@ -254,9 +232,7 @@ export const accessOperations = {
     responses: {
       200: {
         what: 'The project is stored.',
-        schema: closed({
-          existing: Type.Boolean({ description: 'True if the project existed before.' }),
-        }),
+        schema: closed({ existing: flag('True if the project existed before.') }),
       },
       403: {
         what: 'The caller lacks role `admin`, or its key is not for all projects.',
@@ -266,7 +242,6 @@ export const accessOperations = {
   },
   listProjects: {
     at: 'GET /v1/projects',
-    tag: 'Projects and keys',
     summary: 'List projects',
     description: 'Returns all projects by name. A key for one project sees only that project.',
     ...ADMIN,
@@ -275,7 +250,6 @@ export const accessOperations = {
   },
   readProject: {
     at: 'GET /v1/projects/:name',
-    tag: 'Projects and keys',
     summary: 'Read a project',
     description: 'Returns one project with its settings.',
     ...ADMIN,
@@ -284,7 +258,6 @@ export const accessOperations = {
   },
   createKey: {
     at: 'POST /v1/keys',
-    tag: 'Projects and keys',
     summary: 'Create an access key',
     description:
       'Writes a new key and an audit record. The response shows the key once; store it safely. A key for one project can create keys for that project only. A new key ends no later than the key that creates it. Each request creates another key.',
@@ -294,27 +267,18 @@ export const accessOperations = {
       201: { what: 'The new key.', schema: createdKey },
       ...OTHER_PROJECT,
       404: { what: 'The project does not exist.', codes: ['project-unknown'] },
-      409: {
-        what: 'The key of the caller has ended. Nothing was written.',
-        codes: ['key-ended'],
-      },
+      409: { what: 'The key of the caller has ended. Nothing was written.', codes: ['key-ended'] },
     },
   },
   listKeys: {
     at: 'GET /v1/keys',
-    tag: 'Projects and keys',
     summary: 'List access keys',
     description:
       'Returns keys without their secrets, newest first. A key for one project sees the keys of that project.',
     ...ADMIN,
     query: closed({
-      project: Type.Optional(documented(projectName, 'Only keys of this project. Default: all.')),
-      all: Type.Optional(
-        Type.Boolean({
-          description: 'Also list revoked and expired keys. Default: false.',
-          examples: [true],
-        }),
-      ),
+      project: optional(projectName, 'Only keys of this project. Default: all.'),
+      all: optional(flag('Also list revoked and expired keys. Default: false.', true)),
       ...paging(
         Type.String({
           pattern: '^[0-9]{1,15}:[a-z2-7]{16}$',
@@ -322,14 +286,10 @@ export const accessOperations = {
         }),
       ),
     }),
-    responses: {
-      200: { what: 'One page of keys.', schema: pageOf(accessKey) },
-      ...OTHER_PROJECT,
-    },
+    responses: { 200: { what: 'One page of keys.', schema: pageOf(accessKey) }, ...OTHER_PROJECT },
   },
   readKey: {
     at: 'GET /v1/keys/:id',
-    tag: 'Projects and keys',
     summary: 'Read an access key',
     description: 'Returns one key without its secret.',
     ...ADMIN,
@@ -338,7 +298,6 @@ export const accessOperations = {
   },
   revokeKey: {
     at: 'POST /v1/keys/:id/revoke',
-    tag: 'Projects and keys',
     summary: 'Revoke an access key',
     description:
       'Ends the key now or after `inMs`, and writes an audit record. Coordinators notice within 5 s. A later request can only bring the end forward. Repeating it changes nothing.',
@@ -349,7 +308,6 @@ export const accessOperations = {
   },
   rotateKey: {
     at: 'POST /v1/keys/:id/rotate',
-    tag: 'Projects and keys',
     summary: 'Rotate an access key',
     description:
       'Creates a key with the same roles, project and lifetime, then ends the old one after `endsInMs`. Writes two audit records. If the request is cut off in between, both keys work. Each request creates another key.',
@@ -357,7 +315,7 @@ export const accessOperations = {
     params: keyParams,
     body: closed(
       {
-        endsInMs: Type.Optional(
+        endsInMs: optional(
           Type.Integer({
             minimum: 0,
             maximum: 366 * 86_400_000,
@@ -366,7 +324,7 @@ export const accessOperations = {
           }),
         ),
       },
-      { examples: [{ endsInMs: 3_600_000 }] },
+      withExample({ endsInMs: 3_600_000 }),
     ),
     responses: {
       201: { what: 'The new key.', schema: rotatedKey },
@@ -377,4 +335,4 @@ export const accessOperations = {
       },
     },
   },
-} as const satisfies Operations;
+});

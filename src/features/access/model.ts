@@ -109,7 +109,7 @@ export function isRole(value: unknown): value is Role {
 /** These change too often for a count in each statement, so each coordinator counts them (P-14). */
 export type CountedQuota = 'executions' | 'sessions' | 'leases' | 'bytes';
 
-export type QuotaName = CountedQuota | 'schedules' | 'keys' | 'views';
+export type QuotaName = CountedQuota | 'schedules' | 'keys' | 'views' | 'channels';
 
 export type Quotas = Readonly<Record<QuotaName, number>>;
 
@@ -139,6 +139,7 @@ export const QUOTAS: Readonly<Record<QuotaName, Quota>> = {
   keys: { default: 1_000, max: MANY, of: 'usable keys', less: 'Revoke some' },
   // One page of a list has them all.
   views: { default: 200, max: 1_000, of: 'saved views', less: 'Delete some' },
+  channels: { default: 20, max: 1_000, of: 'channels', less: 'Delete some' },
   bytes: {
     ...{ default: BYTES, max: Number.MAX_SAFE_INTEGER },
     of: 'bytes of large values and attachments',

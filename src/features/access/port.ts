@@ -1,8 +1,9 @@
-// The port of projects, access keys and saved views (docs/spec/access.md).
+// The port of projects, access keys, saved views and channels (docs/spec/access.md).
 
 import type { ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Audited } from '../audit/model.ts';
+import type { ChannelStore } from '../channels/port.ts';
 import type { ViewStore } from '../views/port.ts';
 import type {
   AccessKey,
@@ -14,7 +15,7 @@ import type {
   RevokeKeyRefusal,
 } from './model.ts';
 
-export interface AccessStore extends ViewStore {
+export interface AccessStore extends ViewStore, ChannelStore {
   /** Creates the project, or replaces its settings. */
   putProject(request: PutProject): Promise<ProjectPut>;
   project(name: ProjectName): Promise<Project | undefined>;

@@ -75,8 +75,7 @@ export const accessRoutes: readonly Route[] = routesOf(accessOperations, {
     const made = await created(coordinator, {
       ...{ name: boundedText('name', name, 256), roles, createdBy: actorOf(caller) },
       audit: stampOutside('create-key', { actor: actorOf(caller) }),
-      ...(project === undefined ? {} : { project }),
-      ...(expiresInMs === undefined ? {} : { expiresInMs }),
+      ...present({ project, expiresInMs }),
       ...creatorOf(caller),
     });
     return { status: 201, body: made, headers: { 'cache-control': 'no-store' } };

@@ -2,7 +2,8 @@
 
 import type { EngineConfig } from '../../engine/config.ts';
 import type { OperationOptions, Page } from '../../engine/holdfast.ts';
-import { ExecutionIds } from '../../engine/ids.ts';
+import { ExecutionIds, earliestId, instantOf } from '../../engine/ids.ts';
+import { requireId } from '../../engine/named.ts';
 import { cursorOf, projectOf } from '../../engine/submission.ts';
 import { type AuditId, type ExecutionId, parseExecutionId } from '../../execution/names.ts';
 import { toFence } from '../../lease/fence.ts';
@@ -15,6 +16,7 @@ import {
   readOptions,
   requireOneOf,
   shown,
+  wordsIn,
 } from '../../support/options.ts';
 import { cursorPage, filteredPage } from '../../support/page-size.ts';
 import { systemRandom } from '../../support/random.ts';
@@ -40,19 +42,25 @@ export interface AuditListOptions {
   readonly project?: string;
   /** Only records of this target. */
   readonly target?: AuditTarget;
+  /** Only records of this execution and of its questions. */
+  readonly execution?: string;
   /** Only records of this actor. */
   readonly actor?: string;
   /** Only records of this operation. */
   readonly action?: AuditAction;
+  /** Only records from this time on, in ms since 1970, by the clock of their writer. */
+  readonly from?: number;
+  /** Only records before this time, in ms since 1970, by the clock of their writer. */
+  readonly to?: number;
   /** The `cursor` of the previous page. By default the list starts with the newest. */
   readonly cursor?: string;
   /** Records per page, 1 to 10,000. Default 100. */
   readonly limit?: number;
 }
 
-const LIST_NAMES: readonly (keyof AuditListOptions)[] = [
-  ...(['project', 'target', 'actor', 'action', 'cursor', 'limit'] as const),
-];
+const LIST_NAMES: readonly (keyof AuditListOptions)[] = wordsIn(
+  'project target execution actor action from to cursor limit',
+);
 const TARGET_ID_BYTES_MAX = 256;
 const NOTE_BYTES_MAX = 4_096;
 
@@ -94,7 +102,7 @@ export class Audit {
     const given = readOptions('audit.note', operation, OPERATION_OPTIONS);
     boundedText('reason', given.reason, NOTE_BYTES_MAX);
     return this.#config.store.executions.note({
-      id: parseExecutionId(id),
+      id: await requireId(this.#config, id, given.project),
       project: projectOf(given.project),
       audit: stampOf(this.#config, 'note', given),
     });
@@ -103,15 +111,27 @@ export class Audit {
 
 function auditQueryOf(options: AuditListOptions): ListAudit {
   const given = readOptions('audit.list', options, LIST_NAMES);
-  const { project, target, actor, action, cursor, limit = 100 } = given;
+  const { project, target, execution, actor, action, from, to, cursor, limit = 100 } = given;
+  // Ids begin with their time, so a range of times is a range of ids.
+  const ends = [
+    ...(to === undefined ? [] : [auditIdAt('to', to)]),
+    ...(cursor === undefined ? [] : [cursorOf(cursor) as string as AuditId]),
+  ];
+  const [before] = ends.toSorted();
   return {
     project: projectOf(project),
     limit: integerOption('limit', limit, { min: 1, max: 10_000 }),
     ...(target === undefined ? {} : { target: targetOf(target) }),
+    ...(execution === undefined ? {} : { execution: parseExecutionId(execution) }),
     ...(actor === undefined ? {} : { actor: boundedText('actor', actor, ACTOR_BYTES_MAX) }),
     ...(action === undefined ? {} : { action: requireOneOf('action', action, AUDIT_ACTIONS) }),
-    ...(cursor === undefined ? {} : { before: cursorOf(cursor) as string as AuditId }),
+    ...(from === undefined ? {} : { downTo: auditIdAt('from', from) }),
+    ...present({ before }),
   };
+}
+
+function auditIdAt(name: string, ms: number): AuditId {
+  return earliestId(instantOf(name, ms)) as string as AuditId;
 }
 
 function targetOf(given: AuditTarget): AuditTarget {
@@ -126,11 +146,8 @@ function targetOf(given: AuditTarget): AuditTarget {
 
 const REASON_BYTES_MAX = 4_096;
 
-export const OPERATION_OPTIONS: readonly (keyof OperationOptions)[] = [
-  'project',
-  'actor',
-  'reason',
-];
+export const OPERATION_OPTIONS: readonly (keyof OperationOptions)[] =
+  wordsIn('project actor reason');
 
 export function stampOf(
   config: Pick<EngineConfig, 'ids'>,

@@ -13,6 +13,10 @@ export interface AuditFilter extends PageQuery {
   readonly actor?: string;
   /** Only records of this operation. */
   readonly action?: AuditMessage['action'];
+  /** Records from this time on, as ISO 8601 text. */
+  readonly from?: string;
+  /** Records before this time, as ISO 8601 text. */
+  readonly to?: string;
 }
 
 /** Operations of `client.records`. */

@@ -5,6 +5,7 @@ import type { CommandDecision } from '../../execution/decide/command.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
+import { present } from '../../support/options.ts';
 import type {
   AnswerDecision,
   AnswerView,
@@ -12,6 +13,7 @@ import type {
   AwaitCommandDecision,
 } from '../awaits/decide.ts';
 import type { AwaitUnit, Interaction } from '../awaits/model.ts';
+import type { ReleaseKey, Rollout } from '../releases/model.ts';
 import type { RedriveDecision } from '../repair/decide.ts';
 import type { Schedule } from '../schedules/model.ts';
 import type { Template } from '../templates/model.ts';
@@ -83,6 +85,15 @@ export function changedByCommand(
   };
 }
 
+/** The record has no values: neither those that went nor their digests. */
+export function changedByErasure({
+  id,
+  project,
+}: Pick<ExecutionRecord, 'id' | 'project'>): Changed {
+  const target: AuditTarget = { kind: 'execution', id };
+  return { project, target, before: { erased: false }, after: { erased: true } };
+}
+
 export function changedByRedrive(
   of: ExecutionRecord | undefined,
   decision: RedriveDecision,
@@ -100,6 +111,17 @@ export function changedByRepin(before: ExecutionRecord, after: ExecutionRecord):
     holds,
   });
   return { ...ofExecution(before), before: facts(before), after: facts(after) };
+}
+
+/** The target is the pipeline; `after` also has the release that the operation was about. */
+export function changedByRollout(
+  { project, pipeline }: Pick<ReleaseKey, 'project' | 'pipeline'>,
+  made: { readonly before: Rollout; readonly after: Rollout; readonly name: string },
+): Changed {
+  const { version: _, ...before } = made.before;
+  const { version: __, ...after } = made.after;
+  const target: AuditTarget = { kind: 'rollout', id: pipeline };
+  return { project, target, before, after: { ...after, release: made.name } };
 }
 
 /** The start of a job. */
@@ -146,11 +168,7 @@ function changedAwait(
 function awaitFacts(unit: AwaitUnit, interaction: Interaction): AuditFacts {
   const { dueAt, answered } = unit;
   const { status, assignee } = interaction;
-  return {
-    ...{ status, await: unit.status, answered },
-    ...(dueAt === undefined ? {} : { dueAt }),
-    ...(assignee === undefined ? {} : { assignee }),
-  };
+  return { ...{ status, await: unit.status, answered }, ...present({ dueAt, assignee }) };
 }
 
 export function changedSchedule(
@@ -165,6 +183,14 @@ export function changedSchedule(
     ...(before === undefined ? {} : { before: scheduleFacts(before) }),
     ...(after === undefined ? {} : { after: scheduleFacts(after) }),
   };
+}
+
+/** What a trigger or a backfill submitted: at most a few in one transaction. */
+export function submittedBySchedule(
+  { project, id }: Pick<Schedule, 'project' | 'id'>,
+  executions: readonly string[],
+): Changed {
+  return { project, target: { kind: 'schedule', id }, after: { executions } };
 }
 
 function scheduleFacts({ paused, nextAt, digest }: Schedule): AuditFacts {

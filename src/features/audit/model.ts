@@ -6,19 +6,25 @@ import type { OwnerRefusal } from '../../execution/refusal.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import type { Instant } from '../../support/clock.ts';
+import { wordsIn } from '../../support/options.ts';
 
 /**
  * All recorded operations. A job is an execution, so pausing, resuming or cancelling one appears as
  * such.
  */
 export const AUDIT_ACTIONS = [
-  ...(['cancel', 'pause', 'resume', 'repin', 'redrive'] as const),
+  ...(['cancel', 'pause', 'resume', 'repin', 'redrive', 'erase'] as const),
   ...(['skip-compensation', 'retry-compensation'] as const),
   ...(['answer', 'extend-await', 'assign-await', 'cancel-await'] as const),
   ...(['bulk-cancel', 'bulk-redrive', 'bulk-repin'] as const),
   ...(['put-schedule', 'pause-schedule', 'resume-schedule', 'remove-schedule'] as const),
+  ...(['trigger-schedule', 'backfill-schedule'] as const),
+  ...(['activate-release', 'set-canary', 'promote-canary', 'roll-back-release'] as const),
+  ...(['deactivate-release', 'retire-release'] as const),
   ...(['put-template', 'create-link', 'run-archive', 'put-project'] as const),
   ...(['put-view', 'remove-view'] as const),
+  ...(['put-channel', 'remove-channel', 'rotate-channel'] as const),
+  ...(['test-channel', 'replay-channel'] as const),
   ...(['end-session', 'drain-lease', 'revoke-lease'] as const),
   ...(['create-key', 'recover-key', 'revoke-key', 'note'] as const),
 ] as const;
@@ -40,10 +46,9 @@ export interface AuditTarget {
   readonly id: string;
 }
 
-export const AUDIT_TARGETS = [
-  ...(['execution', 'interaction', 'schedule', 'template', 'access-key'] as const),
-  ...(['project', 'session', 'lease', 'view'] as const),
-] as const;
+export const AUDIT_TARGETS = wordsIn(
+  'execution interaction schedule template access-key project session lease view rollout channel',
+);
 
 /** Names and values that an operation changed. */
 export type AuditFacts = Readonly<Record<string, unknown>>;
@@ -97,6 +102,14 @@ export const OWNER_VERBS = ['record', 'transact', 'finish', 'park', 'giveBack'] 
 /** A write of a worker to an execution that it owns. */
 export type OwnerVerb = (typeof OWNER_VERBS)[number];
 
+/** How writes of workers reach the store; `embedded` workers have it themselves. */
+export const WRITE_TRANSPORTS = [
+  ...(['embedded', 'in-process', 'http', 'stream', 'grpc', 'sqs', 'push'] as const),
+] as const;
+
+/** The transport of a worker's write. */
+export type WriteTransport = (typeof WRITE_TRANSPORTS)[number];
+
 /** The limit per project. The least recently seen line makes room (J-12). */
 export const REFUSED_WRITES_MAX = 10_000;
 
@@ -121,6 +134,8 @@ interface RefusedWriteFacts extends RefusedWriteKey {
   readonly session: SessionId;
   /** The owner of that session. */
   readonly owner: Owner;
+  /** The transport of the last one. Absent for lines of older builds. */
+  readonly transport?: WriteTransport;
   /** How many were refused. */
   readonly count: number;
 }
@@ -134,10 +149,16 @@ export interface RefusedWrite extends RefusedWriteFacts {
   readonly firstAt: Instant;
   /** When the last one was refused. */
   readonly lastAt: Instant;
+  /**
+   * How long the claim had been over when the last one was refused. Absent if the store no longer
+   * knows when the claim ended.
+   */
+  readonly lateMs?: number;
 }
 
 /** A process's count since its last report. The store adds the time. */
 export interface RefusedWrites extends RefusedWriteFacts {
+  readonly transport: WriteTransport;
   readonly firstAgoMs: number;
   readonly lastAgoMs: number;
 }

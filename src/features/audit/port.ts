@@ -31,6 +31,8 @@ export interface AuditStore {
 export interface ListAudit {
   readonly project: ProjectName;
   readonly target?: AuditTarget;
+  /** Records about this execution and its questions. */
+  readonly execution?: ExecutionId;
   readonly actor?: string;
   readonly action?: AuditAction;
   /** Continues below this id. */

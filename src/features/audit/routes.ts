@@ -11,14 +11,18 @@ import {
   type Route,
   routesOf,
 } from '../../protocol/rest/route.ts';
-import { formatInstant } from '../../support/clock.ts';
+import { dateFrom, formatInstant } from '../../support/clock.ts';
+import { present } from '../../support/options.ts';
 import { stampOutside } from './api.ts';
 import { type AuditMessage, type RefusedWriteMessage, recordOperations } from './messages.ts';
 import type { AuditAction, AuditFacts, AuditRecord, AuditTarget, RefusedWrite } from './model.ts';
 
 export const recordRoutes: readonly Route[] = routesOf(recordOperations, {
   async listAudit({ holdfast }, { query, caller }) {
-    const { target: kind, targetId: id, ...filter } = query;
+    const { target: kind, targetId: id, from, to, ...rest } = query;
+    const times = Object.entries(present({ from, to }));
+    const range = Object.fromEntries(times.map(([name, at]) => [name, dateFrom(at).getTime()]));
+    const filter = { ...rest, ...range };
     if ((kind === undefined) !== (id === undefined)) {
       throw new ProblemReply('invalid-input', 'target and targetId belong together. Pass both.');
     }

@@ -4,7 +4,14 @@ import type { AuditId, ExecutionId, ProjectName } from '../../execution/names.ts
 import { toFence } from '../../lease/fence.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import { toInstant } from '../../support/clock.ts';
-import type { AuditAction, AuditFacts, AuditRecord, AuditTarget, RefusedWrite } from './model.ts';
+import type {
+  AuditAction,
+  AuditFacts,
+  AuditRecord,
+  AuditTarget,
+  RefusedWrite,
+  WriteTransport,
+} from './model.ts';
 
 export interface AuditRow {
   readonly id: string;
@@ -72,9 +79,11 @@ export interface RefusedWriteRow {
   readonly newest: number | null;
   readonly session_id: string;
   readonly owner: string;
+  readonly transport: string | null;
   readonly count: number;
   readonly first_at: number;
   readonly last_at: number;
+  readonly lost_at: number | null;
 }
 
 export function toRefusedWrite(row: RefusedWriteRow): RefusedWrite {
@@ -87,8 +96,10 @@ export function toRefusedWrite(row: RefusedWriteRow): RefusedWrite {
     ...(row.newest === null ? {} : { newest: toFence(row.newest) }),
     session: row.session_id as SessionId,
     owner: row.owner as Owner,
+    ...(row.transport === null ? {} : { transport: row.transport as WriteTransport }),
     count: row.count,
     firstAt: toInstant(row.first_at),
     lastAt: toInstant(row.last_at),
+    ...(row.lost_at === null ? {} : { lateMs: Math.max(0, row.last_at - row.lost_at) }),
   };
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../../contract/testing/manual-clock.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import { toFence } from '../../lease/fence.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
-import { ManualClock } from '../../testing/manual-clock.ts';
 import { REFUSED_WRITES_MAX, type RefusedWrites } from './model.ts';
 import { RefusalTally } from './tally-api.ts';
 
@@ -33,6 +33,7 @@ function refuse(tally: RefusalTally, n: number, verb: RefusedWrites['verb'] = 'r
     project: 'default' as ProjectName,
     session: 's' as SessionId,
     owner: 'w' as Owner,
+    transport: 'embedded',
   });
 }
 

@@ -11,9 +11,9 @@ import { StoreUnavailable } from '../../support/fault.ts';
 import type { Timers } from '../../support/timer.ts';
 import { REFUSED_WRITES_MAX, type RefusedWriteKey, type RefusedWrites } from './model.ts';
 
-type Refused = Omit<RefusedWrites, 'count' | 'firstAgoMs' | 'lastAgoMs'>;
+export type RefusedWriteNote = Omit<RefusedWrites, 'count' | 'firstAgoMs' | 'lastAgoMs'>;
 
-interface Line extends Refused {
+interface Line extends RefusedWriteNote {
   readonly count: number;
   readonly firstMs: number;
   readonly lastMs: number;
@@ -45,7 +45,7 @@ export class RefusalTally {
     return this.#lines.size;
   }
 
-  note(refused: Refused): void {
+  note(refused: RefusedWriteNote): void {
     if (this.#isClosed) return;
     const ms = this.#clock.monotonicMs();
     this.#add({ ...refused, count: 1, firstMs: ms, lastMs: ms });

@@ -23,6 +23,7 @@ import type {
 } from '../../execution/names.ts';
 import type { AnswerRefusal } from '../../execution/refusal.ts';
 import { NAME_BYTES_MAX } from '../../lease/names.ts';
+import { historyPage } from '../../store/contract/body-pages.ts';
 import { toInstant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import type { AnswerRequest } from './decide.ts';
@@ -106,9 +107,7 @@ async function storedAnswer(
   }
   const value = await config.payloads
     .of(check.project)
-    .encode('The projected answer', checked.value, {
-      ...{ owner: check.id, position: 'answer' },
-    });
+    .encode('The projected answer', checked.value, { owner: check.id, position: 'answer' });
   return { kind: 'checked', value };
 }
 
@@ -271,7 +270,9 @@ async function resultOf(
   id: ExecutionId,
   interaction: InteractionId,
 ): Promise<Relayed> {
-  const events = await config.store.executions.history({ id, after: 0, limit: EVENTS_MAX });
+  const { items: events } = await historyPage(config.store.executions, {
+    ...{ id, after: 0, limit: EVENTS_MAX },
+  });
   const step = events.findLast(({ kind }) => kind === 'step-completed' || kind === 'step-failed');
   const { out = {}, failure } = JSON.parse(step?.body ?? '{}') as StepBody;
   if (failure === undefined) return { kind: 'checked', value: JSON.stringify(out) as Payload };

@@ -3,6 +3,7 @@
 import type { EngineConfig } from '../../engine/config.ts';
 import type { OperationOptions, Page } from '../../engine/holdfast.ts';
 import { parseInteractionId } from '../../engine/ids.ts';
+import { type InProject, requireId } from '../../engine/named.ts';
 import type { Ended } from '../../engine/run-on-worker.ts';
 import { projectOf } from '../../engine/submission.ts';
 import type { ProjectPayloads } from '../../engine/values/payloads.ts';
@@ -45,11 +46,6 @@ import type {
   InteractionFound,
   ListInteractions,
 } from './port.ts';
-
-interface InProject {
-  /** The project. Default `default`. */
-  readonly project?: string;
-}
 
 /** The actor and the reason of an answer. */
 export interface AnswerOptions extends InProject {
@@ -173,7 +169,7 @@ export class Awaits {
     const { project, ...operation } = readOptions('awaits.answer', options, OPERATION_OPTIONS);
     const audit = stampOf(this.#config, 'answer', operation);
     const sent = { value, project: projectOf(project), actor: operation.actor, verified: false };
-    return this.#answer(located(target), sent, audit);
+    return this.#answer(await this.#located(target, project), sent, audit);
   }
 
   /**
@@ -233,7 +229,9 @@ export class Awaits {
     target: InteractionTarget,
     options: InProject = {},
   ): Promise<InteractionInfo | undefined> {
-    const found = await this.#config.store.executions.interaction(named(target, options));
+    const found = await this.#config.store.executions.interaction(
+      await this.#named(target, options),
+    );
     return found === undefined ? undefined : this.#info(found);
   }
 
@@ -258,7 +256,7 @@ export class Awaits {
       'timeoutMs',
       ...OPERATION_OPTIONS,
     ]);
-    const which = this.#operation('extend-await', target, operation);
+    const which = await this.#operation('extend-await', target, operation);
     if (timeoutMs === 'none') return this.#config.store.executions.extendAwait(which);
     const dueInMs = integerOption('timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
     const answer = await this.#config.store.executions.extendAwait({ ...which, dueInMs });
@@ -273,14 +271,14 @@ export class Awaits {
     operation: OperationOptions = {},
   ): Promise<AwaitResult> {
     return this.#config.store.executions.assignAwait({
-      ...this.#operation('assign-await', target, operation),
+      ...(await this.#operation('assign-await', target, operation)),
       ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
     });
   }
 
   /** Cancels an await. The code continues with the outcome `cancelled`. */
   async cancel(target: InteractionTarget, operation: OperationOptions = {}): Promise<AwaitResult> {
-    const command = this.#operation('cancel-await', target, operation);
+    const command = await this.#operation('cancel-await', target, operation);
     return this.#config.store.executions.cancelAwait(command);
   }
 
@@ -289,19 +287,19 @@ export class Awaits {
     target: InteractionTarget,
     options: InProject = {},
   ): Promise<readonly AnswerInfo[]> {
-    const which = named(target, options);
+    const which = await this.#named(target, options);
     const late = await this.#config.store.executions.lateAnswers(which);
     const payloads = this.#config.payloads.of(which.project);
     return Promise.all(late.map((each) => answerInfo(payloads, each)));
   }
 
-  #operation(
+  async #operation(
     action: AuditAction,
     target: InteractionTarget,
     operation: OperationOptions,
-  ): AwaitCommand {
+  ): Promise<AwaitCommand> {
     const { project, ...given } = readOptions('awaits', operation, OPERATION_OPTIONS);
-    const which = { project: projectOf(project), id: located(target).id };
+    const which = await this.#named(target, present({ project }));
     return { ...which, audit: stampOf(this.#config, action, given) };
   }
 
@@ -310,6 +308,27 @@ export class Awaits {
     if (made.kind === 'refused') return made;
     const { kind: _, ...answer } = made;
     return this.#config.store.executions.answer({ ...answer, audit });
+  }
+
+  async #named(
+    target: InteractionTarget,
+    options: InProject,
+  ): Promise<Pick<Interaction, 'project' | 'id'>> {
+    rejectUnknownOptions('awaits', options, ['project']);
+    const { project } = options;
+    const { id } = await this.#located(target, project);
+    return { project: projectOf(project), id };
+  }
+
+  /** The execution may be named by its key (X-104). */
+  async #located(target: InteractionTarget, project: string | undefined): Promise<Located> {
+    if (typeof target === 'string' || !String(target.execution).startsWith('key:')) {
+      return located(target);
+    }
+    return located({
+      ...target,
+      execution: await requireId(this.#config, target.execution, project),
+    });
   }
 
   get #links(): AnswerLinks {
@@ -347,11 +366,6 @@ function unitInfo(unit: AwaitUnit): AwaitInfo {
     ...{ name, pipeline, status, items, needed, answered, signed, checked, openedAt },
     ...present({ dueAt, settledAt }),
   };
-}
-
-function named(target: InteractionTarget, options: InProject): Pick<Interaction, 'project' | 'id'> {
-  rejectUnknownOptions('awaits', options, ['project']);
-  return { project: projectOf(options.project), id: located(target).id };
 }
 
 function filtersOf(options: InteractionListOptions): {

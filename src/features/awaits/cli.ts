@@ -16,7 +16,7 @@ const FILTERS = ['execution', 'name', 'assignee'] as const;
 
 export const answerCommand: CommandSpec = {
   usage:
-    'holdfast answer [--assignee ann] [--limit 100] [--cursor …] [--all] [--json]\nholdfast answer <id> <value> | @file | -',
+    'holdfast answer [--assignee ann] [--limit 100] [--cursor …] [--all] [--json]\nholdfast answer <id> <value> | @file | -\nholdfast answer <execution> <name> <value> | @file | -',
   flags: {
     execution: { value: 'id', help: 'List only questions of this execution (default all)' },
     name: { value: 'name', help: 'List only questions with this name (default all)' },
@@ -35,7 +35,8 @@ const COLUMNS = [
 ];
 
 async function execute(typed: Typed): Promise<ExitCode> {
-  const [id, given, more] = typed.words;
+  const { words } = typed;
+  const [id, second] = words;
   if (id === undefined) {
     return showPages(answerCommand, typed, {
       at: 'GET /v1/awaits',
@@ -43,12 +44,19 @@ async function execute(typed: Typed): Promise<ExitCode> {
       filters: FILTERS,
     });
   }
-  if (given === undefined || more !== undefined) {
-    throw new UsageProblem(`Pass one id and one answer. Usage: ${answerCommand.usage}`);
+  if (second === undefined || words.length > 3) {
+    throw new UsageProblem(
+      `Pass one id and one answer, or an execution, a name and an answer. Usage: ${answerCommand.usage}`,
+    );
   }
   const client = await clientFor(typed);
-  const value = await typedValue(given);
-  const answered = await callOperation(client, 'POST /v1/awaits/:id/answer', { id, value });
+  const value = await typedValue(words.at(-1) ?? '');
+  const answered =
+    words.length === 2
+      ? await callOperation(client, 'POST /v1/awaits/:id/answer', { id, value })
+      : await callOperation(client, 'POST /v1/executions/:id/awaits/:name/answer', {
+          ...{ id, name: second, value },
+        });
   if (typed.isSet('json')) printLine(answered);
   else {
     const { kind, settled } = answered;

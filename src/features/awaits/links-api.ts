@@ -4,12 +4,13 @@
 // token = base64url(claims as JSON) "." base64url(HMAC-SHA256 of the first part)
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { CallKey, ExecutionId, InteractionId, ProjectName } from '../../execution/names.ts';
+import type { InteractionId, ProjectName } from '../../execution/names.ts';
 import type { LinkRefusal } from '../../execution/refusal.ts';
 import { type Instant, toInstant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import { readHidden, readHiddenEntries } from '../../support/hidden-options.ts';
+import type { AnswerRequest } from './decide.ts';
 
 /** Keys that sign answer links. */
 export interface LinkOptions {
@@ -23,11 +24,7 @@ interface LinkClaims {
   readonly interaction: InteractionId;
   readonly project: ProjectName;
   /** The position, if the link allows an answer before the execution asks. */
-  readonly place?: {
-    readonly execution: ExecutionId;
-    readonly call: CallKey;
-    readonly item: number;
-  };
+  readonly place?: NonNullable<AnswerRequest['place']>;
   readonly exp: Instant;
   readonly kid: string;
 }
@@ -53,17 +50,7 @@ export class AnswerLinks {
   readonly #current: string;
 
   constructor(options: LinkOptions) {
-    const { keys, current } = readHidden('links', options, ['keys', 'current']);
-    const entries = readHiddenEntries('links: keys', keys, '{ k1: secret }');
-    this.#keys = new Map(
-      entries.map(([id, secret], index) => [id, checkedSecret(id, secret, index)]),
-    );
-    if (typeof current !== 'string' || !this.#keys.has(current)) {
-      throw new InvalidInput(
-        'links: current must be the id of one of keys. The value given is not, and is hidden.',
-      );
-    }
-    this.#current = current;
+    ({ keys: this.#keys, current: this.#current } = checkedKeys('links', options));
   }
 
   sign(claims: Omit<LinkClaims, 'kid'>): string {
@@ -114,16 +101,38 @@ function claimsOf(encoded: string): LinkClaims | undefined {
   }
 }
 
-function checkedSecret(id: string, secret: unknown, index: number): Uint8Array {
+/** Checks keys that sign, without showing them. */
+export function checkedKeys(
+  what: string,
+  options: LinkOptions,
+): { readonly keys: ReadonlyMap<string, Uint8Array>; readonly current: string } {
+  const { keys: given, current } = readHidden(what, options, ['keys', 'current']);
+  const entries = readHiddenEntries(`${what}: keys`, given, '{ k1: secret }');
+  const keys = new Map(
+    entries.map(([id, secret], index) => [id, checkedSecret(what, { id, secret, index })]),
+  );
+  if (typeof current === 'string' && keys.has(current)) return { keys, current };
+  throw new InvalidInput(
+    `${what}: current must be the id of one of keys. The value given is not, and is hidden.`,
+  );
+}
+
+interface GivenSecret {
+  readonly id: string;
+  readonly secret: unknown;
+  readonly index: number;
+}
+
+function checkedSecret(what: string, { id, secret, index }: GivenSecret): Uint8Array {
   if (id === '' || Buffer.byteLength(id) > 64) {
     throw new InvalidInput(
-      `links: the id of key ${index + 1} must have 1 to 64 bytes. It is hidden.`,
+      `${what}: the id of key ${index + 1} must have 1 to 64 bytes. It is hidden.`,
     );
   }
   const isFit = typeof secret === 'string' || secret instanceof Uint8Array;
   const bytes = isFit ? Buffer.from(secret as string) : Buffer.alloc(0);
   if (bytes.length >= SECRET_BYTES_MIN) return bytes;
   throw new InvalidInput(
-    `links: the secret of key ${index + 1} must be text or bytes, at least ${SECRET_BYTES_MIN} bytes long.`,
+    `${what}: the secret of key ${index + 1} must be text or bytes, at least ${SECRET_BYTES_MIN} bytes long.`,
   );
 }

@@ -1,21 +1,31 @@
 // Questions of executions to people and other systems, and their answers.
 
 import { type Static, Type } from 'typebox';
-import { type Operations, READERS } from '../../protocol/messages/operation.ts';
+import { operationsOf, READERS } from '../../protocol/messages/operation.ts';
 import {
+  choice,
   closed,
   count,
   documented,
   executionId,
+  executionRef,
+  flag,
   instant,
+  integerWithin,
+  json,
   name,
+  optional,
   pageOf,
   paging,
   sealed,
   seq,
   tagged,
+  text,
+  textWithin,
+  titled,
+  withExample,
 } from '../../protocol/messages/words.ts';
-import { TEN_YEARS_MS } from '../../support/options.ts';
+import { TEN_YEARS_MS, wordsIn } from '../../support/options.ts';
 
 const UNIT_STATUSES = ['open', 'answered', 'timed-out', 'cancelled'];
 const STATUSES = ['open', 'early', 'answered', 'closed'];
@@ -27,26 +37,24 @@ const interactionId = Type.String({
   examples: ['01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3'],
 });
 
-const status = Type.Enum(STATUSES, {
-  description:
-    '`open`: it can be answered. `early`: it was answered before the code asked. `closed`: it needs no answer any more.',
-});
+const status = choice(
+  STATUSES,
+  '`open`: it can be answered. `early`: it was answered before the code asked. `closed`: it needs no answer any more.',
+);
 
-const request = Type.Unknown({
-  description: 'Value that the answerer sees: any JSON value.',
-});
+const request = json('Value that the answerer sees: any JSON value.');
 
-const answerSchema = Type.Unknown({
-  description: 'JSON Schema of the answer, if the pipeline declares one. Absent in lists.',
-});
+const answerSchema = json(
+  'JSON Schema of the answer, if the pipeline declares one. Absent in lists.',
+);
 
-const answerValue = Type.Unknown({ description: 'The answer: any JSON value.' });
+const answerValue = json('The answer: any JSON value.');
 
 const answer = closed(
   {
-    value: Type.Optional(answerValue),
-    sealed: Type.Optional(sealed),
-    actor: Type.Optional(Type.String({ description: 'The answerer: a key or a link.' })),
+    value: optional(answerValue),
+    sealed: optional(sealed),
+    actor: optional(text('The answerer: a key or a link.')),
     at: documented(instant, 'When the answer was stored.'),
   },
   { description: 'The answer that won.' },
@@ -54,19 +62,17 @@ const answer = closed(
 
 const unit = closed(
   {
-    name: Type.String({ description: 'Name that the code awaits.' }),
-    pipeline: Type.String({ description: 'Pipeline of the execution.' }),
-    status: Type.Enum(UNIT_STATUSES, { description: 'State of the whole await.' }),
+    name: text('Name that the code awaits.'),
+    pipeline: text('Pipeline of the execution.'),
+    status: choice(UNIT_STATUSES, 'State of the whole await.'),
     items: documented(count, 'Number of questions in the await.'),
     needed: documented(count, 'Number of answers that settle it.'),
     answered: documented(count, 'Number of answers so far.'),
-    signed: Type.Boolean({ description: 'True if it takes answers by signed link only.' }),
-    checked: Type.Boolean({
-      description: 'True if a worker that has the pipeline checks each answer.',
-    }),
+    signed: flag('True if it takes answers by signed link only.'),
+    checked: flag('True if a worker that has the pipeline checks each answer.'),
     openedAt: documented(instant, 'When the code asked.'),
-    dueAt: Type.Optional(documented(instant, 'When it times out.')),
-    settledAt: Type.Optional(documented(instant, 'When it was answered, timed out or cancelled.')),
+    dueAt: optional(instant, 'When it times out.'),
+    settledAt: optional(instant, 'When it was answered, timed out or cancelled.'),
   },
   { description: 'The await that the question belongs to. Absent before the code asks.' },
 );
@@ -75,106 +81,89 @@ export const interaction = closed(
   {
     id: interactionId,
     execution: executionId,
-    call: Type.String({
-      description: 'Key of the call in the history, such as `await:approval#1`.',
-    }),
+    call: text('Key of the call in the history, such as `await:approval#1`.'),
     item: documented(count, 'Position in the await, from 0.'),
     status,
-    request: Type.Optional(request),
-    sealed: Type.Optional(sealed),
-    assignee: Type.Optional(Type.String({ description: 'The assignee.' })),
-    answer: Type.Optional(answer),
+    request: optional(request),
+    sealed: optional(sealed),
+    assignee: optional(text('The assignee.')),
+    answer: optional(answer),
     late: Type.Integer({ minimum: 0, description: 'Number of answers that came too late.' }),
-    answerSchema: Type.Optional(answerSchema),
-    unit: Type.Optional(unit),
+    answerSchema: optional(answerSchema),
+    unit: optional(unit),
   },
-  {
-    title: 'Interaction',
-    examples: [
-      {
-        id: '01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3',
-        execution: '01890a5d-ac96-774b-bcce-b302099a8057',
-        call: 'await:approval#1',
-        item: 0,
-        status: 'open',
-        request: { who: 'ann', amount: 120 },
-        assignee: 'finance',
-        late: 0,
-        unit: {
-          ...{ name: 'approval', pipeline: 'expense', status: 'open' },
-          ...{ items: 1, needed: 1, answered: 0, signed: false, checked: false },
-          ...{ openedAt: '2026-11-17T09:30:00.000Z', dueAt: '2026-12-01T09:30:00.000Z' },
-        },
-      },
-    ],
-  },
+  titled('Interaction', {
+    id: '01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3',
+    execution: '01890a5d-ac96-774b-bcce-b302099a8057',
+    call: 'await:approval#1',
+    item: 0,
+    status: 'open',
+    request: { who: 'ann', amount: 120 },
+    assignee: 'finance',
+    late: 0,
+    unit: {
+      ...{ name: 'approval', pipeline: 'expense', status: 'open' },
+      ...{ items: 1, needed: 1, answered: 0, signed: false, checked: false },
+      ...{ openedAt: '2026-11-17T09:30:00.000Z', dueAt: '2026-12-01T09:30:00.000Z' },
+    },
+  }),
 );
 
 export type InteractionMessage = Static<typeof interaction>;
 
 const interactionQuery = closed({
-  open: Type.Optional(
+  open: optional(
     Type.Boolean({
       default: true,
       description: 'True: questions that can be answered. False: the others. Default: true.',
     }),
   ),
-  execution: Type.Optional(documented(executionId, 'Only questions of this execution.')),
-  name: Type.Optional(documented(name, 'Only questions of this name.', 'approval')),
-  assignee: Type.Optional(documented(name, 'Only questions for this assignee.', 'finance')),
+  execution: optional(executionId, 'Only questions of this execution.'),
+  name: optional(name, 'Only questions of this name.', 'approval'),
+  assignee: optional(name, 'Only questions for this assignee.', 'finance'),
   ...paging(interactionId),
 });
 
 const interactionParams = closed({ id: interactionId });
 
 const answerBody = closed(
-  { value: Type.Optional(answerValue), tagged },
-  { title: 'AnswerBody', examples: [{ value: { ok: true } }] },
+  { value: optional(answerValue), tagged },
+  titled('AnswerBody', { value: { ok: true } }),
 );
 
 export const answered = closed(
   {
-    kind: Type.Enum(['answered', 'kept', 'existing'], {
-      description:
-        '`answered`: the answer won. `kept`: the code has not asked yet. `existing`: the same answer was stored before.',
-    }),
-    settled: Type.Boolean({ description: 'True if the execution continues with it.' }),
+    kind: choice(
+      ['answered', 'kept', 'existing'],
+      '`answered`: the answer won. `kept`: the code has not asked yet. `existing`: the same answer was stored before.',
+    ),
+    settled: flag('True if the execution continues with it.'),
   },
-  { title: 'Answered', examples: [{ kind: 'answered', settled: true }] },
+  titled('Answered', { kind: 'answered', settled: true }),
 );
 
 export const link = closed({
-  token: Type.String({ description: 'The signed token.', examples: ['eyJr…'] }),
-  path: Type.String({
-    description: 'Path of the API that reads and answers the question without a key.',
-    examples: ['/v1/answers/eyJr…'],
-  }),
-  page: Type.String({
-    description: 'Path of the console page for people.',
-    examples: ['/console/answer/eyJr…'],
-  }),
+  token: text('The signed token.', 'eyJr…'),
+  path: text(
+    'Path of the API that reads and answers the question without a key.',
+    '/v1/answers/eyJr…',
+  ),
+  page: text('Path of the console page for people.', '/console/answer/eyJr…'),
 });
 
-const linkParams = closed({
-  link: Type.String({
-    minLength: 1,
-    maxLength: 4_096,
-    description: 'The signed token of the link.',
-    examples: ['eyJr…'],
-  }),
-});
+const linkParams = closed({ link: textWithin(1, 4_096, 'The signed token of the link.', 'eyJr…') });
 
 /** The view for the holder of a link. */
 const linkedInteraction = closed(
   {
     status,
-    answerSchema: Type.Optional(answerSchema),
-    name: Type.Optional(Type.String({ description: 'Name that the code awaits.' })),
-    request: Type.Optional(request),
-    sealed: Type.Optional(sealed),
-    dueAt: Type.Optional(documented(instant, 'When it times out.')),
+    answerSchema: optional(answerSchema),
+    name: optional(text('Name that the code awaits.')),
+    request: optional(request),
+    sealed: optional(sealed),
+    dueAt: optional(instant, 'When it times out.'),
   },
-  { examples: [{ status: 'open', name: 'approval', request: { who: 'ann', amount: 120 } }] },
+  withExample({ status: 'open', name: 'approval', request: { who: 'ann', amount: 120 } }),
 );
 
 export type LinkedMessage = Static<typeof linkedInteraction>;
@@ -184,10 +173,9 @@ const ANSWERERS = ['operate'] as const;
 
 const LATE = {
   what: 'Another answer won, the await has settled, or a check failed. A late answer is kept and changes nothing.',
-  codes: [
-    ...(['answer-conflict', 'answer-late', 'answer-too-early'] as const),
-    ...(['answer-check-failed', 'question-unknown'] as const),
-  ],
+  codes: wordsIn(
+    'answer-conflict answer-late answer-too-early answer-check-failed question-unknown',
+  ),
 } as const;
 
 const NO_CHECK = {
@@ -219,10 +207,7 @@ const DONE = {
     schema: closed({ kind: Type.Literal('done', { description: 'Always `done`.' }) }),
   },
   ...NO_AWAIT,
-  409: {
-    what: 'The await has settled. Nothing was written.',
-    codes: ['await-settled'],
-  },
+  409: { what: 'The await has settled. Nothing was written.', codes: ['await-settled'] },
 } as const;
 
 const UNSIGNED = {
@@ -237,17 +222,11 @@ const UNSIGNED = {
   410: { what: 'The link has expired.', codes: ['link-expired'] },
 } as const;
 
-const laterMs = Type.Integer({
-  minimum: 1,
-  maximum: TEN_YEARS_MS,
-  description: 'Milliseconds from now.',
-  examples: [259_200_000],
-});
+const laterMs = integerWithin(1, TEN_YEARS_MS, 'Milliseconds from now.', 259_200_000);
 
-export const awaitOperations = {
+export const awaitOperations = operationsOf('Awaits', {
   listAwaits: {
     at: 'GET /v1/awaits',
-    tag: 'Awaits',
     summary: 'List open questions',
     description:
       "Returns questions that the project's executions ask, those of the newest executions first. The response has an `ETag` for `If-None-Match`.",
@@ -257,7 +236,6 @@ export const awaitOperations = {
   },
   readAwait: {
     at: 'GET /v1/awaits/:id',
-    tag: 'Awaits',
     summary: 'Read a question',
     description:
       'Returns one question: request, assignee, due time, JSON Schema of the answer, and the answer if there is one.',
@@ -267,7 +245,6 @@ export const awaitOperations = {
   },
   answerAwait: {
     at: 'POST /v1/awaits/:id/answer',
-    tag: 'Awaits',
     summary: 'Answer a question',
     description:
       'Stores the answer, an audit record and, if the await settles, a message to the execution. The first answer wins. Repeating the same answer is safe. If the pipeline declares a check, a worker runs it first.',
@@ -279,36 +256,34 @@ export const awaitOperations = {
   },
   answerPlace: {
     at: 'POST /v1/executions/:id/awaits/:name/answer',
-    tag: 'Awaits',
     summary: 'Answer a question by its name',
     description:
       'Answers the question that this execution asks, or will ask, under this name. An answer that comes before the question is kept for it. The first answer wins. Repeating the same answer is safe.',
     allows: ANSWERERS,
     params: closed({
-      id: executionId,
+      id: executionRef,
       name: documented(name, 'Name that the code awaits.', 'approval'),
     }),
     body: closed(
       {
-        value: Type.Optional(answerValue),
+        value: optional(answerValue),
         tagged,
-        occurrence: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            maximum: Number.MAX_SAFE_INTEGER,
-            description: 'Which await of this name, in the order of the code. Default: 1.',
-          }),
+        occurrence: optional(
+          integerWithin(
+            1,
+            Number.MAX_SAFE_INTEGER,
+            'Which await of this name, in the order of the code. Default: 1.',
+          ),
         ),
-        item: Type.Optional(documented(seq, 'Position in the await, from 0. Default: 0.')),
+        item: optional(seq, 'Position in the await, from 0. Default: 0.'),
       },
-      { examples: [{ value: { ok: true } }] },
+      withExample({ value: { ok: true } }),
     ),
     takesValues: true,
     responses: RESPONSES,
   },
   extendAwait: {
     at: 'POST /v1/awaits/:id/extend',
-    tag: 'Awaits',
     summary: 'Change the timeout of an await',
     description:
       'Sets a new timeout from now for the whole await, and writes an audit record. Repeating it sets the timeout again.',
@@ -323,25 +298,19 @@ export const awaitOperations = {
   },
   assignAwait: {
     at: 'POST /v1/awaits/:id/assign',
-    tag: 'Awaits',
     summary: 'Assign a question',
     description:
       'Sets or removes the assignee of one question, and writes an audit record. The assignee is a label for lists and grants no rights. Repeating it is safe.',
     allows: ['operate'],
     params: interactionParams,
     body: closed(
-      {
-        assignee: Type.Union([name, Type.Null()], {
-          description: 'The assignee; null: none.',
-        }),
-      },
-      { examples: [{ assignee: 'finance' }] },
+      { assignee: Type.Union([name, Type.Null()], { description: 'The assignee; null: none.' }) },
+      withExample({ assignee: 'finance' }),
     ),
     responses: DONE,
   },
   cancelAwait: {
     at: 'POST /v1/awaits/:id/cancel',
-    tag: 'Awaits',
     summary: 'Cancel an await',
     description:
       'Settles the whole await as cancelled, sends this to the execution, and writes an audit record. The code continues with the outcome `cancelled`. Repeating it is refused with `await-settled`.',
@@ -351,15 +320,12 @@ export const awaitOperations = {
   },
   linkAwait: {
     at: 'POST /v1/awaits/:id/link',
-    tag: 'Awaits',
     summary: 'Create a signed answer link',
     description:
       'Returns a link that reads and answers this question, without a key and without any other right. Writes an audit record. Each request creates another link.',
     allows: ['operate'],
     params: interactionParams,
-    body: closed({
-      expiresInMs: documented(laterMs, 'Lifetime of the link, in milliseconds.'),
-    }),
+    body: closed({ expiresInMs: documented(laterMs, 'Lifetime of the link, in milliseconds.') }),
     responses: {
       200: { what: 'The link. Send it to the answerer.', schema: link },
       404: {
@@ -397,4 +363,4 @@ export const awaitOperations = {
       503: NO_CHECK,
     },
   },
-} as const satisfies Operations;
+});

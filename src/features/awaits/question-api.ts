@@ -22,6 +22,7 @@ import {
   shown,
   TEN_YEARS_MS,
   thrownText,
+  wordsIn,
 } from '../../support/options.ts';
 
 /** An answer's interaction, actor and time, for `project`. */
@@ -69,11 +70,8 @@ export interface Question<Request = unknown, Value = unknown> {
 
 export type AnyQuestion = Question<never, unknown>;
 
-const NAMES: readonly (keyof QuestionOptions<unknown, unknown, unknown>)[] = [
-  'name',
-  'schema',
-  'project',
-];
+const NAMES: readonly (keyof QuestionOptions<unknown, unknown, unknown>)[] =
+  wordsIn('name schema project');
 
 /**
  * Defines a question that pipelines await and outsiders answer.
@@ -223,10 +221,7 @@ export type ItemsOutcome<Value, Each = Value> =
       /** True if too few answers came in time; the default stands for each missing one. */
       readonly byDefault?: true;
     }
-  | {
-      readonly kind: 'timed-out' | 'cancelled';
-      readonly answers: readonly ItemAnswer<Value>[];
-    };
+  | { readonly kind: 'timed-out' | 'cancelled'; readonly answers: readonly ItemAnswer<Value>[] };
 
 /** The answer to one item. */
 export interface ItemAnswer<Value> {

@@ -15,6 +15,7 @@ import {
   type Route,
   routesOf,
 } from '../../protocol/rest/route.ts';
+import { historyPages } from '../../store/contract/body-pages.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { boundedText } from '../../support/options.ts';
 import { openedWithin } from '../../support/page-size.ts';
@@ -56,13 +57,13 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
   },
 
   async answerAwait({ holdfast }, { params, body, caller }) {
-    return replyOf(await holdfast.awaits.answer(params.id, body.value, operationFor(caller)));
+    return answeredReply(await holdfast.awaits.answer(params.id, body.value, operationFor(caller)));
   },
 
   async answerPlace({ holdfast }, { params, body, caller }) {
     const { value, ...place } = body;
     const target = { execution: params.id, name: params.name, ...place };
-    return replyOf(await holdfast.awaits.answer(target, value, operationFor(caller)));
+    return answeredReply(await holdfast.awaits.answer(target, value, operationFor(caller)));
   },
 
   async extendAwait({ holdfast }, { params, body, caller }) {
@@ -126,7 +127,7 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
     requireSeldom(coordinator, link);
     const actor = `link ${link}`;
     const { awaits } = coordinator.holdfast;
-    return replyOf(await awaits.answerByLink(params.link, body.value, { actor }));
+    return answeredReply(await awaits.answerByLink(params.link, body.value, { actor }));
   },
 });
 
@@ -140,7 +141,7 @@ async function interactionFor(
   return found;
 }
 
-function replyOf(answer: Answered): Reply {
+export function answeredReply(answer: Answered): Reply {
   if (answer.kind === 'refused') throw refusalReply(answer);
   return { status: 200, body: { kind: answer.kind, settled: answer.settled } };
 }
@@ -229,7 +230,6 @@ function requireSeldom(coordinator: Coordinator, link: string): void {
 
 // The schema of an answer, for a form. The event that opened the await has it.
 
-const EVENTS_MAX = 1_000;
 /** A form is not worth reading a longer history. */
 const PAGES_MAX = 50;
 
@@ -237,18 +237,17 @@ async function answerSchemaOf(
   { store }: Coordinator,
   { execution: id, call }: Pick<Interaction, 'execution' | 'call'>,
 ): Promise<{ readonly answerSchema?: unknown }> {
-  let after = 0;
-  for (let page = 0; page < PAGES_MAX; page += 1) {
-    const events = await store.executions.history({ id, after, limit: EVENTS_MAX });
-    for (const { kind, body, seq } of events) {
-      after = seq;
+  let pages = 0;
+  for await (const events of historyPages(store.executions, { id })) {
+    for (const { kind, body } of events) {
       if (kind !== 'await-opened') continue;
       const opened = parseBody<{ readonly key: string; readonly answerSchema: unknown }>(body);
       if (opened.key !== call) continue;
       const { answerSchema } = opened;
       return answerSchema === undefined ? {} : { answerSchema };
     }
-    if (events.length < EVENTS_MAX) break;
+    pages += 1;
+    if (pages === PAGES_MAX) break;
   }
   return {};
 }

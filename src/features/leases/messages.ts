@@ -5,13 +5,22 @@
 import { Type } from 'typebox';
 import { DECLARED_EXITS } from '../../lease/exit.ts';
 import {
+  choice,
   closed,
   count,
+  decimal,
   documented,
   fence,
+  flag,
+  integerWithin,
+  listOf,
   name,
+  optional,
+  text,
+  textWithin,
   uuid,
   waitMs,
+  withExample,
 } from '../../protocol/messages/words.ts';
 import {
   at,
@@ -25,6 +34,9 @@ import {
 
 const COMMON = { allows: ['lease'], tag: 'Lease protocol' } as const;
 const READ = { ...COMMON, isRead: true } as const;
+/** Workers hold leases for `ctx.lease`, under their own sessions. */
+const HOLDS = { ...COMMON, allows: ['lease', 'work'] } as const;
+const HOLDER_READS = { ...HOLDS, isRead: true } as const;
 
 const KEY_MAX = 512;
 const TEXT_MAX = 2_048;
@@ -32,19 +44,14 @@ const YEAR_MS = 365 * 86_400_000;
 /** The most items of one reply. */
 export const LEASES_PAGE_MAX = 500;
 
-const key = Type.String({
-  minLength: 1,
-  maxLength: KEY_MAX,
-  description: 'Key of the lease, without the project.',
-  examples: ['reports/nightly'],
-});
+const key = textWithin(1, KEY_MAX, 'Key of the lease, without the project.', 'reports/nightly');
 const attempt = documented(uuid, 'Id of the attempt: a UUID that the client makes.');
-const text = Type.String({ maxLength: TEXT_MAX });
+const shortText = Type.String({ maxLength: TEXT_MAX });
 const ms = documented(count, 'Milliseconds.', 10_000);
 const effect = documented(name, 'Name of the external effect.', 'charge:order-17');
 const owner = documented(name, 'Name of the holder.', 'billing@host-3');
-const exit = Type.String({ description: 'How the term ended.', examples: ['finished'] });
-const replayed = Type.Boolean({ description: 'True if an earlier request had done it.' });
+const exit = text('How the term ended.', 'finished');
+const replayed = flag('True if an earlier request had done it.');
 const bytes = Type.String({
   contentEncoding: 'base64',
   description: 'Content in base64.',
@@ -54,7 +61,7 @@ const bytes = Type.String({
 export const sessionMetadata = Type.Record(name, Type.String({ maxLength: TEXT_MAX }), {
   maxProperties: 64,
   description:
-    'Names and texts for operators. Names that begin with `holdfast.` are reserved. Default: none.',
+    'Names and texts for operators, with at most 65,536 characters together. Names that begin with `holdfast.` are reserved. Default: none.',
   examples: [{ host: 'host-3' }],
 });
 
@@ -77,28 +84,29 @@ const checkpoint = Type.Object(
     digest,
     fence: documented(fence, 'Fence of the term that saved it.'),
     at,
-    type: Type.Optional(Type.String({ description: 'Description of the bytes.' })),
+    type: optional(text('Description of the bytes.')),
   },
   { description: 'Last checkpoint.' },
 );
 
-const intents = Type.Array(
+const intents = listOf(
   Type.Object({
     effect,
     fence: documented(fence, 'Fence of the term that began it.'),
     begunAt: at,
-    note: Type.Optional(Type.String({ description: 'Note for the successor.' })),
+    note: optional(text('Note for the successor.')),
   }),
-  { description: 'External effects that were begun and not settled.' },
+  'External effects that were begun and not settled.',
 );
 
-const state = Type.Enum(['free', 'held', 'draining', 'lapsed', 'expired', 'retired'], {
-  description: 'State of the key.',
-});
-const freeInMs = Type.Number({
-  description: 'Time until the key can be acquired if its holder does not renew, in milliseconds.',
-  examples: [13_200],
-});
+const state = choice(
+  ['free', 'held', 'draining', 'lapsed', 'expired', 'retired'],
+  'State of the key.',
+);
+const freeInMs = decimal(
+  'Time until the key can be acquired if its holder does not renew, in milliseconds.',
+  13_200,
+);
 
 const request = documented(uuid, 'Id of this request: send the same id when you repeat it.');
 const operation = {
@@ -106,12 +114,7 @@ const operation = {
   fence: documented(fence, 'Fence of the term that you mean. A later term stays as it is.'),
   request,
   actor: documented(name, 'Person who asks. The coordinator adds the id of the access key.', 'ada'),
-  reason: Type.String({
-    minLength: 1,
-    maxLength: TEXT_MAX,
-    description: 'Why, for the record.',
-    examples: ['Host is being replaced.'],
-  }),
+  reason: textWithin(1, TEXT_MAX, 'Why, for the record.', 'Host is being replaced.'),
 };
 const OPERATION_EXAMPLE = {
   key: 'reports/nightly',
@@ -127,40 +130,37 @@ const inspection = Type.Object(
       {
         id: sessionId,
         owner,
-        path: Type.Array(documented(uuid, 'Id of a session.'), {
-          description: 'Ids of all its ancestors from the root, then its own.',
-        }),
+        path: listOf(
+          documented(uuid, 'Id of a session.'),
+          'Ids of all its ancestors from the root, then its own.',
+        ),
         ttlMs: documented(ms, 'Lifetime after a heartbeat, in milliseconds.'),
         graceMs: documented(ms, 'Last part of `ttlMs`, in which it may rejoin but not act.'),
         metadata: documented(sessionMetadata, 'Its names and texts.'),
         openedAt: at,
         beatAt: at,
         expiresAt: at,
-        extended: Type.Boolean({ description: 'True if the store extended it after an outage.' }),
+        extended: flag('True if the store extended it after an outage.'),
         notices: documented(count, 'Number of notices to the session.'),
       },
       { description: 'The session as stored. After its end it also has `end`.' },
     ),
-    state: Type.Enum(['alive', 'lapsed', 'overdue', 'ended'], {
-      description: 'State of the session.',
-    }),
-    authorityMs: Type.Number({ description: 'Time for which it may act, in milliseconds.' }),
-    remainingMs: Type.Number({ description: 'Time until it is overdue, in milliseconds.' }),
+    state: choice(['alive', 'lapsed', 'overdue', 'ended'], 'State of the session.'),
+    authorityMs: decimal('Time for which it may act, in milliseconds.'),
+    remainingMs: decimal('Time until it is overdue, in milliseconds.'),
   },
   { title: 'SessionInspection', description: 'A session and its state.' },
 );
 
 function pageLimit(description: string) {
-  return Type.Optional(
-    Type.Integer({ minimum: 1, maximum: LEASES_PAGE_MAX, description, examples: [100] }),
-  );
+  return optional(integerWithin(1, LEASES_PAGE_MAX, description, 100));
 }
 
 const limit = pageLimit(`Largest number of items. Default: ${LEASES_PAGE_MAX}.`);
 
 export const LEASE_MESSAGES = {
   acquireLease: message({
-    ...COMMON,
+    ...HOLDS,
     at: 'POST /v1/work/leases/acquire',
     summary: 'Acquire a lease',
     description:
@@ -170,51 +170,38 @@ export const LEASE_MESSAGES = {
         key,
         session: sessionId,
         attempt,
-        wait: Type.Optional(
-          Type.Boolean({ description: 'True: join the queue of the key. Default: false.' }),
+        wait: optional(flag('True: join the queue of the key. Default: false.')),
+        reopen: optional(flag('True: take a retired key again. Default: false.')),
+        fromCheckpointBefore: optional(
+          flag('True: go back to the checkpoint before the last. Default: false.'),
         ),
-        reopen: Type.Optional(
-          Type.Boolean({ description: 'True: take a retired key again. Default: false.' }),
-        ),
-        fromCheckpointBefore: Type.Optional(
-          Type.Boolean({
-            description: 'True: go back to the checkpoint before the last. Default: false.',
-          }),
-        ),
-        tenureMsMax: Type.Optional(
-          Type.Integer({
-            minimum: 0,
-            maximum: YEAR_MS,
-            description:
-              'Time after which the term ends however often the session renews. Default: no limit.',
-            examples: [3_600_000],
-          }),
+        tenureMsMax: optional(
+          integerWithin(
+            0,
+            YEAR_MS,
+            'Time after which the term ends however often the session renews. Default: no limit.',
+            3_600_000,
+          ),
         ),
       },
-      {
-        examples: [
-          {
-            key: 'reports/nightly',
-            session: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
-            attempt: '01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3',
-            wait: true,
-          },
-        ],
-      },
+      withExample({
+        key: 'reports/nightly',
+        session: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
+        attempt: '01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3',
+        wait: true,
+      }),
     ),
     reply: Type.Union([
       resultOf('granted', {
         key,
         fence: documented(fence, 'Fence of the term. Every write carries it.'),
         grantedAt: at,
-        authorityMs: Type.Number({
-          description: 'How long you may act from when you sent this request, in milliseconds.',
-          examples: [10_000],
-        }),
-        deadlineInMs: Type.Optional(
-          Type.Number({ description: 'Time to the own deadline of the lease, in milliseconds.' }),
+        authorityMs: decimal(
+          'How long you may act from when you sent this request, in milliseconds.',
+          10_000,
         ),
-        checkpoint: Type.Optional(checkpoint),
+        deadlineInMs: optional(decimal('Time to the own deadline of the lease, in milliseconds.')),
+        checkpoint: optional(checkpoint),
         intents,
         predecessor: Type.Object(
           { exit },
@@ -227,21 +214,21 @@ export const LEASE_MESSAGES = {
         kind: Type.Literal('queued', { description: 'The attempt waits in the queue.' }),
         ahead: documented(count, 'Number of waiters ahead of it.'),
         refusal: Type.Object(
-          { why: Type.String({ description: 'Code of the refusal.', examples: ['held'] }) },
+          { why: text('Code of the refusal.', 'held') },
           { description: 'Why the key is not available now.' },
         ),
       }),
     ]),
   }),
   withdrawAttempt: message({
-    ...COMMON,
+    ...HOLDS,
     at: 'POST /v1/work/leases/withdraw',
     summary: 'Leave the queue of a lease',
     description: 'Removes an attempt from the queue of a key. Repeating it is safe.',
     body: closed({ key, attempt }),
     reply: Type.Object({
       kind: Type.Literal('withdrawn', { description: 'Always `withdrawn`.' }),
-      wasQueued: Type.Boolean({ description: 'False if the attempt was not in the queue.' }),
+      wasQueued: flag('False if the attempt was not in the queue.'),
     }),
   }),
   saveCheckpoint: message({
@@ -257,20 +244,14 @@ export const LEASE_MESSAGES = {
         seq: documented(count, 'Number of the checkpoint within its term, from 1.', 4),
         bytes,
         digest,
-        type: Type.Optional(
-          documented(name, 'Description of the bytes. Default: none.', 'application/json'),
-        ),
+        type: optional(name, 'Description of the bytes. Default: none.', 'application/json'),
       },
-      {
-        examples: [
-          {
-            ...TENURE_EXAMPLE,
-            seq: 4,
-            bytes: 'eyJwYWdlIjo0fQ==',
-            digest: 'ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356',
-          },
-        ],
-      },
+      withExample({
+        ...TENURE_EXAMPLE,
+        seq: 4,
+        bytes: 'eyJwYWdlIjo0fQ==',
+        digest: 'ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356',
+      }),
     ),
     reply: resultOf('saved', { replayed }),
   }),
@@ -283,7 +264,7 @@ export const LEASE_MESSAGES = {
     body: closed({
       ...tenure,
       effect,
-      note: Type.Optional(documented(text, 'Note for the successor. Default: none.', 'order 17')),
+      note: optional(shortText, 'Note for the successor. Default: none.', 'order 17'),
     }),
     reply: resultOf('begun', { replayed }),
   }),
@@ -294,19 +275,19 @@ export const LEASE_MESSAGES = {
     description: 'Removes the record of an effect whose outcome is known. Repeating it is safe.',
     body: closed({ ...tenure, effect }),
     reply: resultOf('settled', {
-      wasOpen: Type.Boolean({ description: 'False if there was no such record.' }),
+      wasOpen: flag('False if there was no such record.'),
     }),
   }),
   releaseLease: message({
-    ...COMMON,
+    ...HOLDS,
     at: 'POST /v1/work/leases/release',
     summary: 'Release a lease',
     description:
       'Ends the term with an exit, which the next holder gets with its grant. Repeating it is safe.',
     body: closed({
       ...tenure,
-      exit: Type.Enum([...DECLARED_EXITS], { description: 'How the work ended.' }),
-      cause: Type.Optional(documented(text, 'Cause, for the next holder. Default: none.', 'done')),
+      exit: choice([...DECLARED_EXITS], 'How the work ended.'),
+      cause: optional(shortText, 'Cause, for the next holder. Default: none.', 'done'),
     }),
     reply: resultOf('released', { replayed }),
   }),
@@ -319,20 +300,22 @@ export const LEASE_MESSAGES = {
     body: closed(
       {
         ...operation,
-        deadlineMs: Type.Integer({
-          minimum: 0,
-          maximum: YEAR_MS,
-          description: 'Time that the holder has to stop, in milliseconds.',
-          examples: [60_000],
-        }),
-        successor: Type.Optional(
-          documented(name, 'Owner that gets the key first. Default: none.', 'billing@host-4'),
+        deadlineMs: integerWithin(
+          0,
+          YEAR_MS,
+          'Time that the holder has to stop, in milliseconds.',
+          60_000,
+        ),
+        successor: optional(
+          name,
+          'Owner that gets the key first. Default: none.',
+          'billing@host-4',
         ),
       },
-      { examples: [{ ...OPERATION_EXAMPLE, deadlineMs: 60_000 }] },
+      withExample({ ...OPERATION_EXAMPLE, deadlineMs: 60_000 }),
     ),
     reply: resultOf('draining', {
-      deadlineInMs: Type.Number({ description: 'Time until the deadline, in milliseconds.' }),
+      deadlineInMs: decimal('Time until the deadline, in milliseconds.'),
       replayed,
     }),
   }),
@@ -342,21 +325,21 @@ export const LEASE_MESSAGES = {
     summary: 'End a term now',
     description:
       'Ends the term now. The holder learns of it with its next heartbeat; until then only fences stop its writes. Repeating it with the same `request` is safe.',
-    body: closed(operation, { examples: [OPERATION_EXAMPLE] }),
+    body: closed(operation, withExample(OPERATION_EXAMPLE)),
     reply: resultOf('revoked', { replayed }),
   }),
   verifyFence: message({
-    ...READ,
+    ...HOLDER_READS,
     at: 'GET /v1/work/leases/verify',
     summary: 'Check a fence',
     description: 'Checks that a fence is the newest of its key and has authority.',
     body: closed({ key, fence: documented(fence, 'Fence to check.') }),
     reply: resultOf('current', {
-      authorityMs: Type.Number({ description: 'Time for which it has authority, at most.' }),
+      authorityMs: decimal('Time for which it has authority, at most.'),
     }),
   }),
   inspectLease: message({
-    ...READ,
+    ...HOLDER_READS,
     at: 'GET /v1/work/leases/inspect',
     summary: 'Inspect a lease',
     description:
@@ -367,7 +350,7 @@ export const LEASE_MESSAGES = {
       state,
       freeInMs,
       waiting: documented(count, 'Number of sessions in its queue.', 1),
-      record: Type.Optional(
+      record: optional(
         Type.Object(
           {
             key,
@@ -375,7 +358,7 @@ export const LEASE_MESSAGES = {
             session: documented(uuid, 'Session of the newest term.'),
             owner,
             grantedAt: at,
-            checkpoint: Type.Optional(checkpoint),
+            checkpoint: optional(checkpoint),
             intents,
           },
           { description: 'Newest term of the key, with all its stored fields.' },
@@ -389,10 +372,8 @@ export const LEASE_MESSAGES = {
     summary: 'List the leases of the project',
     description: "Returns the project's leases in the order of their keys, without checkpoints.",
     body: closed({
-      prefix: Type.Optional(
-        documented(key, 'Only keys that begin with this. Default: all.', 'reports/'),
-      ),
-      after: Type.Optional(documented(key, 'Return keys after this one. Default: all.')),
+      prefix: optional(key, 'Only keys that begin with this. Default: all.', 'reports/'),
+      after: optional(key, 'Return keys after this one. Default: all.'),
       limit,
     }),
     reply: itemsPageOf(
@@ -404,7 +385,7 @@ export const LEASE_MESSAGES = {
         owner,
         since: at,
         freeInMs,
-        exit: Type.Optional(exit),
+        exit: optional(exit),
       }),
     ),
   }),
@@ -419,71 +400,69 @@ export const LEASE_MESSAGES = {
       limit: pageLimit(`Most events to examine. Default: ${LEASES_PAGE_MAX}.`),
     }),
     reply: Type.Object({
-      kind: Type.Enum(['events', 'truncated'], {
-        description: '`truncated` if retention deleted events after `after`.',
-      }),
-      items: Type.Optional(
-        Type.Array(
+      kind: choice(
+        ['events', 'truncated'],
+        '`truncated` if retention deleted events after `after`.',
+      ),
+      items: optional(
+        listOf(
           Type.Object({
             seq: documented(count, 'Position of the event.', 17),
             at,
-            kind: Type.String({ description: 'Kind of the event.', examples: ['acquired'] }),
+            kind: text('Kind of the event.', 'acquired'),
           }),
-          { description: 'The events, each with the fields of its kind.' },
+          'The events, each with the fields of its kind.',
         ),
       ),
-      next: Type.Optional(documented(count, 'Position to continue after.', 17)),
-      more: Type.Optional(Type.Boolean({ description: 'True if there may be more: ask again.' })),
-      oldest: Type.Optional(documented(count, 'Position to continue from after a gap.')),
+      next: optional(count, 'Position to continue after.', 17),
+      more: optional(flag('True if there may be more: ask again.')),
+      oldest: optional(count, 'Position to continue from after a gap.'),
     }),
   }),
   waitForLeaseHint: message({
-    ...READ,
+    ...HOLDER_READS,
     at: 'GET /v1/work/leases/hints',
     summary: 'Wait for a hint that a key may be free',
     description:
       'Holds the request open until a key of the project may have become free, or until `waitMs` is over. One request serves all waiters of a process. A hint may be lost or wrong: acquire again, then wait again with `next`.',
     isLong: true,
     body: closed({
-      waitMs: Type.Optional(waitMs),
-      after: Type.Optional(
-        documented(count, 'The `next` of the reply before. Default: only hints from now on.', 3),
-      ),
+      waitMs: optional(waitMs),
+      after: optional(count, 'The `next` of the reply before. Default: only hints from now on.', 3),
     }),
     reply: Type.Object({
-      keys: Type.Array(key, { description: 'Keys that may be free. Empty if the time was over.' }),
+      keys: listOf(key, 'Keys that may be free. Empty if the time was over.'),
       next: documented(count, 'Position to wait after.', 4),
     }),
   }),
   listCarriedLeases: message({
-    ...READ,
+    ...HOLDER_READS,
     at: 'GET /v1/work/sessions/:id/leases',
     summary: 'List the leases of a session',
     description:
-      'Returns the leases that a session holds now. If one is missing, its holder has lost it. Send it when the `notices` of a heartbeat have changed.',
-    body: closed({ id: sessionId }),
-    reply: Type.Object({
-      items: Type.Array(
-        Type.Object({
-          key,
-          fence: documented(fence, 'Fence of the term.'),
-          deadlineInMs: Type.Optional(
-            Type.Number({ description: 'Time to the own deadline of the lease, in milliseconds.' }),
-          ),
-          drain: Type.Optional(
-            Type.Object(
-              {
-                actor: Type.String({ description: 'Person who asked.' }),
-                reason: Type.String({ description: 'The reason.' }),
-                deadlineAt: at,
-              },
-              { description: 'Request to stop, with all its stored fields.' },
-            ),
-          ),
-        }),
-        { description: 'All leases of the session.' },
-      ),
+      'Returns the leases that a session holds now, in the order of their keys. If one is missing, its holder has lost it. Send it when the `notices` of a heartbeat have changed.',
+    body: closed({
+      id: sessionId,
+      after: optional(key, 'Return keys after this one. Default: all.'),
+      limit,
     }),
+    reply: itemsPageOf(
+      Type.Object({
+        key,
+        fence: documented(fence, 'Fence of the term.'),
+        deadlineInMs: optional(decimal('Time to the own deadline of the lease, in milliseconds.')),
+        drain: optional(
+          Type.Object(
+            {
+              actor: text('Person who asked.'),
+              reason: text('The reason.'),
+              deadlineAt: at,
+            },
+            { description: 'Request to stop, with all its stored fields.' },
+          ),
+        ),
+      }),
+    ),
     problems: NO_SESSION,
   }),
   inspectSession: message({
@@ -503,15 +482,13 @@ export const LEASE_MESSAGES = {
     summary: 'List the sessions of the project',
     description: "Returns the project's sessions by id, with their metadata.",
     body: closed({
-      after: Type.Optional(documented(uuid, 'Return sessions after this id. Default: all.')),
+      after: optional(uuid, 'Return sessions after this id. Default: all.'),
       limit,
-      all: Type.Optional(Type.Boolean({ description: 'True: also ended ones. Default: false.' })),
+      all: optional(flag('True: also ended ones. Default: false.')),
     }),
     reply: Type.Object({
-      items: Type.Array(inspection, { description: 'The sessions of this page.' }),
-      next: Type.Optional(
-        documented(uuid, 'Continue after this id. Absent on the last page. A page may be empty.'),
-      ),
+      items: listOf(inspection, 'The sessions of this page.'),
+      next: optional(uuid, 'Continue after this id. Absent on the last page. A page may be empty.'),
     }),
   }),
 } as const;

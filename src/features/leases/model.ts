@@ -2,7 +2,9 @@
 // contend. The project is encoded: its name may contain the separator, or be one text in two forms
 // of Unicode.
 
-import type { ProjectName } from '../../execution/names.ts';
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import { parseBody } from '../../execution/history.ts';
+import type { Payload, ProjectName } from '../../execution/names.ts';
 import { KEY_BYTES_MAX, type LeaseKey, parseLeaseKey } from '../../lease/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
 
@@ -49,4 +51,37 @@ export function projectOfKey(stored: string): ProjectName | undefined {
   } catch {
     return undefined;
   }
+}
+
+// The leases of executions. The row of an execution keeps the state of each `ctx.lease` call that has
+// not ended, beside the heartbeats of its steps (X-113). It is for explanations and decides nothing.
+
+/** The beginning of the keys of `ctx.lease` calls. */
+export const LEASE_CALL = 'lease:';
+
+/** `waits`: the resource that it waits for. `holds`: the one that it holds, under this `fence`. */
+export type LeaseCallState =
+  | { readonly waits: string }
+  | { readonly holds: string; readonly fence: number };
+
+/** A stored value that no codec changed, so that a coordinator can read it. */
+export function leaseCallDetails(state: LeaseCallState): Payload {
+  return JSON.stringify({ v: state }) as Payload;
+}
+
+/** The states that its last owner left. */
+export function leaseCallsOf({
+  heartbeats = [],
+}: Pick<ExecutionRecord, 'heartbeats'>): readonly LeaseCallState[] {
+  return heartbeats.flatMap(({ key, details }) => {
+    if (!key.startsWith(LEASE_CALL)) return [];
+    const { v } = parseBody<{ v: LeaseCallState }>(details);
+    return typeof v === 'object' && v !== null ? [v] : [];
+  });
+}
+
+/** The resource that the execution waits for. */
+export function waitedLeaseOf(execution: ExecutionRecord): string | undefined {
+  const state = leaseCallsOf(execution).find((each) => 'waits' in each);
+  return state === undefined ? undefined : String((state as { readonly waits: unknown }).waits);
 }

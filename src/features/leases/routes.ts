@@ -32,6 +32,7 @@ import {
   withoutReserved,
 } from '../../protocol/rest/work-writes.ts';
 import { systemRandom } from '../../support/random.ts';
+import { inLanes } from '../../support/turns.ts';
 import { nameWithKey } from '../access/model.ts';
 import { type LEASE_MESSAGES, LEASES_PAGE_MAX, type LeaseKind } from './messages.ts';
 import { keyPrefixOf, ownKeyOf, storedKeyOf } from './model.ts';
@@ -43,7 +44,7 @@ type LeaseHandlers = {
   ) => Promise<WorkResult>;
 };
 
-export const leaseHandlers: LeaseHandlers = {
+const handlers: LeaseHandlers = {
   async acquireLease(coordinator, { body, caller }) {
     const { key, session, attempt, ...options } = body;
     if (!(await isOwnSession(coordinator, caller, session))) {
@@ -142,8 +143,8 @@ export const leaseHandlers: LeaseHandlers = {
     const page = await coordinator.store.leases.events({ after, limit });
     if (page.kind === 'truncated') return page;
     const { events, next } = page;
-    const seen = await Promise.all(events.map((each) => eventFor(coordinator, caller, each)));
-    const items = seen.filter((each) => each !== undefined);
+    const own = await ownSessions(coordinator, caller, events);
+    const items = events.flatMap((each) => eventFor(caller, own, each) ?? []);
     return { kind: 'events', items, next, ...(events.length === limit && { more: true }) };
   },
 
@@ -157,8 +158,17 @@ export const leaseHandlers: LeaseHandlers = {
 
   async listCarriedLeases(coordinator, { body, caller }) {
     const session = await requireOwnSession(coordinator, caller, body.id);
-    const carried = await coordinator.store.sessions.leases(session);
-    return { items: carried.map((each) => withOwnKey(caller.project, each)) };
+    const { after, limit = LEASES_PAGE_MAX } = body;
+    const page = {
+      limit,
+      ...(after === undefined ? {} : { after: storedKeyOf(caller.project, after) }),
+    };
+    // A holder waits for this before it continues, so it does not wait for searches.
+    const carried = await coordinator.paid(caller.project, () =>
+      coordinator.store.sessions.leases(session, page),
+    );
+    const items = carried.map((each) => withOwnKey(caller.project, each));
+    return { items, ...(items.length === limit && { more: true }) };
   },
 
   async inspectSession({ store }, { body, caller }) {
@@ -173,12 +183,41 @@ export const leaseHandlers: LeaseHandlers = {
   async listProjectSessions(coordinator, { body, caller }) {
     const { after, limit = LEASES_PAGE_MAX, all } = body;
     const page = { cursor: after, limit, all };
-    const { items, cursor } = await scannedSessions(coordinator, page, (each) =>
+    const { items, cursor } = await scannedSessions({ coordinator, caller }, page, (each) =>
       isOfProject(caller, each),
     );
     return { items: items.map(shownSession), ...(cursor === undefined ? {} : { next: cursor }) };
   },
 };
+
+/** Their cost depends on the project's rows. */
+const SEARCHES: ReadonlySet<string> = new Set<LeaseKind>(['listProjectLeases', 'readLeaseEvents']);
+/** The first waits for a hint, and the second searches page by page. */
+const WITHOUT_TURN: ReadonlySet<string> = new Set<LeaseKind>([
+  'waitForLeaseHint',
+  'listProjectSessions',
+]);
+
+/**
+ * A project's writes of one key wait for each other in the store, each on a connection of its own. So
+ * only some are in progress at once; those that wait for a hint take no connection.
+ */
+function inTurns(): LeaseHandlers {
+  const all = Object.entries(handlers).map(([kind, handle]) => {
+    const handleAny = handle as (coordinator: Coordinator, call: object) => Promise<WorkResult>;
+    const inTurn: typeof handleAny = (coordinator, call) => {
+      const { project } = (call as Pick<WorkCall<object>, 'caller'>).caller;
+      const perform = (): Promise<WorkResult> => handleAny(coordinator, call);
+      return SEARCHES.has(kind)
+        ? coordinator.search(project, perform)
+        : coordinator.leaseTurns.take(project, perform);
+    };
+    return [kind, WITHOUT_TURN.has(kind) ? handle : inTurn];
+  });
+  return Object.fromEntries(all) as LeaseHandlers;
+}
+
+export const leaseHandlers: LeaseHandlers = inTurns();
 
 /** The same, with its key, and the key of its refusal, as the project knows it. */
 function withOwnKey<Result extends object>(project: ProjectName, result: Result): Result {
@@ -267,18 +306,37 @@ async function asHolder(
 
 // Reads.
 
-/** Undefined if the event is not of the project. Alarms and epochs belong to no project. */
-async function eventFor(
+/** The most lookups of one page in progress, because each takes a connection of the store. */
+const LOOKUPS_MAX = 2;
+
+/** The sessions of these events that belong to the project. Each is looked up once, in a few lanes. */
+async function ownSessions(
   coordinator: Coordinator,
+  caller: Caller,
+  events: readonly LeaseEvent[],
+): Promise<ReadonlySet<SessionId>> {
+  const named = new Set<SessionId>();
+  for (const event of events) if (!('key' in event) && 'session' in event) named.add(event.session);
+  const own = new Set<SessionId>();
+  await inLanes([...named], LOOKUPS_MAX, async (session) => {
+    const project = await projectOfSession(coordinator, caller, session);
+    if (project === caller.project) own.add(session);
+  });
+  return own;
+}
+
+/** Undefined if the event is not of the project. Alarms and epochs belong to no project. */
+function eventFor(
   { project, isOfAll }: Caller,
+  own: ReadonlySet<SessionId>,
   event: LeaseEvent,
-): Promise<LeaseEvent | undefined> {
+): LeaseEvent | undefined {
   if ('key' in event) {
     const key = ownKeyOf(project, event.key);
     return key === undefined ? undefined : { ...event, key };
   }
   if (!('session' in event)) return isOfAll ? event : undefined;
-  return (await projectOfSession(coordinator, event.session)) === project ? event : undefined;
+  return own.has(event.session) ? event : undefined;
 }
 
 function isOfProject({ project }: Caller, { session }: SessionInspection): boolean {

@@ -85,7 +85,9 @@ function linesOf({ overview, trends }: Shown): readonly string[] {
       ? [`${shownCount(questions.open)} open questions, ${shownCount(questions.overdue)} overdue.`]
       : []),
     ...(deadLetters.count > 0
-      ? [`${shownCount(deadLetters)} dead letters, ${deadLetters.causes.length} causes:`]
+      ? [
+          `${shownCount(deadLetters)} dead letters, ${shownCount(deadLetters.lastHour)} in the last hour, ${shownCount(deadLetters.quarantined)} quarantined, ${deadLetters.causes.length} causes:`,
+        ]
       : []),
     ...deadLetters.causes
       .slice(0, 5)

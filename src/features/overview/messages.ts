@@ -9,53 +9,50 @@ import {
   count,
   documented,
   executionId,
+  flag,
   instant,
+  integerWithin,
+  listOf,
+  optional,
   pipelineName,
   releaseName,
+  text,
+  titled,
 } from '../../protocol/messages/words.ts';
 import { RANGE_MS_MAX } from './model.ts';
 
 const cappedCount = closed(
   {
     count: documented(count, 'Exact up to 10,000.', 19),
-    capped: Type.Boolean({ description: 'True if there are more than `count`.' }),
+    capped: flag('True if there are more than `count`.'),
   },
-  { title: 'CappedCount', examples: [{ count: 19, capped: false }] },
+  titled('CappedCount', { count: 19, capped: false }),
 );
 
 const statuses = closed(
   Object.fromEntries(
-    STATUSES.map((status) => [
-      status,
-      Type.Optional(documented(cappedCount, `Executions in state \`${status}\`.`)),
-    ]),
+    STATUSES.map((status) => [status, optional(cappedCount, `Executions in state \`${status}\`.`)]),
   ),
   { description: 'Executions by state. Absent states have none.' },
 );
 
-const release = Type.Optional(
-  documented(releaseName, 'Release. Absent for executions without a pin.'),
-);
+const release = optional(releaseName, 'Release. Absent for executions without a pin.');
 
 const pipelineFigures = closed({
   pipeline: pipelineName,
   release,
   statuses,
   ready: documented(cappedCount, 'Executions that a worker could claim now.'),
-  oldestReadyAt: Type.Optional(
-    documented(instant, 'Since when the longest waiting of them is ready.'),
-  ),
-  blocked: Type.Optional(
-    documented(
-      cappedCount,
-      'Executions that their code blocks: it threw outside of a step, or does not match the history. Their state counts them too. Absent if none was counted.',
-    ),
+  oldestReadyAt: optional(instant, 'Since when the longest waiting of them is ready.'),
+  blocked: optional(
+    cappedCount,
+    'Executions that their code blocks: it threw outside of a step, or does not match the history. Their state counts them too. Absent if none was counted.',
   ),
   workers: documented(count, 'Live workers that serve it. Draining and stuck ones do not count.'),
-  lastWorker: Type.Optional(
+  lastWorker: optional(
     closed(
       {
-        owner: Type.String({ description: 'Name of the worker.', examples: ['resizer@host-7'] }),
+        owner: text('Name of the worker.', 'resizer@host-7'),
         lastSeenAt: documented(instant, 'When its claim loop last reported.'),
       },
       {
@@ -69,16 +66,16 @@ const pipelineFigures = closed({
 const cause = closed(
   {
     pipeline: pipelineName,
-    code: Type.String({ description: 'Code of the failure.', examples: ['card-declined'] }),
-    step: Type.Optional(
-      Type.String({
-        description:
-          'Step that failed, with `*` for digits, so that steps in a loop are one cause. Absent if no step failed.',
-        examples: ['row-*'],
-      }),
+    code: text('Code of the failure.', 'card-declined'),
+    step: optional(
+      text(
+        'Step that failed, with `*` for digits, so that steps in a loop are one cause. Absent if no step failed.',
+        'row-*',
+      ),
     ),
-    message: Type.String({ description: 'Message of the newest failure.' }),
+    message: text('Message of the newest failure.'),
     count: documented(count, 'Dead letters with this cause.', 7),
+    lastHour: documented(count, 'Those of the last hour.', 2),
     firstAt: documented(instant, 'When the first of them ended.'),
     lastAt: documented(instant, 'When the last of them ended.'),
     newest: documented(executionId, 'The newest of them.'),
@@ -89,16 +86,14 @@ const cause = closed(
 const overview = closed(
   {
     at: documented(instant, 'When the store counted, by its clock.'),
-    pipelines: Type.Array(pipelineFigures, {
-      description: 'By pipeline and release, sorted by name, at most 1,000.',
-    }),
+    pipelines: listOf(pipelineFigures, 'By pipeline and release, sorted by name, at most 1,000.'),
     deadLetters: closed(
       {
         count: documented(count, 'Open dead letters, exact up to 10,000.', 7),
-        capped: Type.Boolean({ description: 'True if there are more.' }),
-        causes: Type.Array(cause, {
-          description: 'Open dead letters by cause, the most frequent first, at most 100.',
-        }),
+        capped: flag('True if there are more.'),
+        quarantined: documented(cappedCount, 'Those of quarantined executions.'),
+        lastHour: documented(cappedCount, 'Those of the last hour.'),
+        causes: listOf(cause, 'Open dead letters by cause, the most frequent first, at most 100.'),
       },
       { description: 'Executions that failed for good and were not re-driven.' },
     ),
@@ -106,7 +101,7 @@ const overview = closed(
       {
         open: documented(cappedCount, 'Questions without an answer.'),
         overdue: documented(cappedCount, 'Those of them whose time limit has passed.'),
-        nextDueAt: Type.Optional(documented(instant, 'Next time limit of an open question.')),
+        nextDueAt: optional(instant, 'Next time limit of an open question.'),
       },
       { description: 'Questions that executions ask.' },
     ),
@@ -127,33 +122,30 @@ const overview = closed(
       },
       { description: "The project's workers." },
     ),
-    storeProblem: Type.Optional(storeProblem),
+    storeProblem: optional(storeProblem),
   },
-  {
-    title: 'Overview',
-    examples: [
+  titled('Overview', {
+    at: '2026-11-17T09:30:00.000Z',
+    pipelines: [
       {
-        at: '2026-11-17T09:30:00.000Z',
-        pipelines: [
-          {
-            pipeline: 'order',
-            statuses: { completed: { count: 10_000, capped: true } },
-            ready: { count: 0, capped: false },
-            workers: 2,
-          },
-        ],
-        deadLetters: { count: 0, capped: false, causes: [] },
-        questions: {
-          open: { count: 0, capped: false },
-          overdue: { count: 0, capped: false },
-        },
-        workers: {
-          ...{ ready: 2, draining: 0, stuck: 0, refused: 0 },
-          ...{ lapsed: 0, left: 0, running: 12, room: 28 },
-        },
+        pipeline: 'order',
+        statuses: { completed: { count: 10_000, capped: true } },
+        ready: { count: 0, capped: false },
+        workers: 2,
       },
     ],
-  },
+    deadLetters: {
+      ...{ count: 0, capped: false },
+      quarantined: { count: 0, capped: false },
+      lastHour: { count: 0, capped: false },
+      causes: [],
+    },
+    questions: { open: { count: 0, capped: false }, overdue: { count: 0, capped: false } },
+    workers: {
+      ...{ ready: 2, draining: 0, stuck: 0, refused: 0 },
+      ...{ lapsed: 0, left: 0, running: 12, room: 28 },
+    },
+  }),
 );
 
 export type OverviewMessage = Static<typeof overview>;
@@ -171,7 +163,7 @@ const ended = closed(
   { title: 'EndedCounts', description: 'Executions that ended, by final state.' },
 );
 
-const duration = Type.Optional(
+const duration = optional(
   closed(
     {
       p50Ms: documented(milliseconds, 'Half took at most this long, in milliseconds.', 1_600),
@@ -190,48 +182,40 @@ const trends = closed(
     from: documented(instant, 'Start of the first interval.'),
     to: documented(instant, 'End of the last interval.'),
     intervalMs: documented(milliseconds, 'Length of an interval, in milliseconds.', 60_000),
-    until: Type.Optional(
-      documented(
-        instant,
-        'Executions that ended until then are counted. Absent before the first count of the store.',
-      ),
+    until: optional(
+      instant,
+      'Executions that ended until then are counted. Absent before the first count of the store.',
     ),
-    capped: Type.Optional(
+    capped: optional(
       Type.Literal(true, {
         description:
           'The project has more counts than one read examines: the oldest are left out, or pipelines after the first 1,000.',
       }),
     ),
-    points: Type.Array(
+    points: listOf(
       closed({ at: documented(instant, 'Start of the interval.'), ended, duration }),
-      { description: 'Every interval, oldest first, also those in which no execution ended.' },
+      'Every interval, oldest first, also those in which no execution ended.',
     ),
     total: closed({ ended, duration }, { description: 'The whole range.' }),
     previous: closed({ ended, duration }, { description: 'The range of equal length before it.' }),
-    pipelines: Type.Array(closed({ pipeline: pipelineName, release, ended, duration }), {
-      description: 'The whole range by pipeline and release, sorted by name.',
-    }),
+    pipelines: listOf(
+      closed({ pipeline: pipelineName, release, ended, duration }),
+      'The whole range by pipeline and release, sorted by name.',
+    ),
   },
-  {
-    title: 'Trends',
-    examples: [
-      {
-        from: '2026-11-17T08:30:00.000Z',
-        to: '2026-11-17T09:30:00.000Z',
-        intervalMs: 60_000,
-        until: '2026-11-17T09:29:58.000Z',
-        points: [],
-        total: {
-          ended: { completed: 31, failed: 1, cancelled: 0, quarantined: 0, compensated: 0 },
-          duration: { p50Ms: 1_600, p95Ms: 2_900, p99Ms: 6_100 },
-        },
-        previous: {
-          ended: { completed: 0, failed: 0, cancelled: 0, quarantined: 0, compensated: 0 },
-        },
-        pipelines: [],
-      },
-    ],
-  },
+  titled('Trends', {
+    from: '2026-11-17T08:30:00.000Z',
+    to: '2026-11-17T09:30:00.000Z',
+    intervalMs: 60_000,
+    until: '2026-11-17T09:29:58.000Z',
+    points: [],
+    total: {
+      ended: { completed: 31, failed: 1, cancelled: 0, quarantined: 0, compensated: 0 },
+      duration: { p50Ms: 1_600, p95Ms: 2_900, p99Ms: 6_100 },
+    },
+    previous: { ended: { completed: 0, failed: 0, cancelled: 0, quarantined: 0, compensated: 0 } },
+    pipelines: [],
+  }),
 );
 
 export type TrendsMessage = Static<typeof trends>;
@@ -256,19 +240,17 @@ export const overviewOperations = {
     allows: READERS,
     isSearch: true,
     query: closed({
-      rangeMs: Type.Optional(
-        Type.Integer({
-          minimum: 60_000,
-          maximum: RANGE_MS_MAX,
-          description: 'Length of the range, in milliseconds. Default: one hour.',
-          examples: [3_600_000],
-        }),
+      rangeMs: optional(
+        integerWithin(
+          60_000,
+          RANGE_MS_MAX,
+          'Length of the range, in milliseconds. Default: one hour.',
+          3_600_000,
+        ),
       ),
-      to: Type.Optional(documented(instant, 'End of the range. Default: now.')),
-      pipeline: Type.Optional(documented(pipelineName, 'Only this pipeline. Default: all.')),
-      release: Type.Optional(
-        documented(releaseName, 'Only this release. Needs `pipeline`. Default: all.'),
-      ),
+      to: optional(instant, 'End of the range. Default: now.'),
+      pipeline: optional(pipelineName, 'Only this pipeline. Default: all.'),
+      release: optional(releaseName, 'Only this release. Needs `pipeline`. Default: all.'),
     }),
     responses: { 200: { what: 'The figures.', schema: trends } },
   },

@@ -23,12 +23,13 @@ test('a count above the maximum is capped', () => {
 });
 
 test('quantiles are within 19 % of the durations, and absent without any', () => {
-  assert.equal(quantilesOf(new Map()), undefined);
-  const histogram = new Map<number, number>();
+  assert.equal(quantilesOf([]), undefined);
+  const counts = new Map<number, number>();
   for (let ms = 1; ms <= 1_000; ms += 1) {
     const bucket = Math.floor(4 * Math.log2(ms));
-    histogram.set(bucket, (histogram.get(bucket) ?? 0) + 1);
+    counts.set(bucket, (counts.get(bucket) ?? 0) + 1);
   }
+  const histogram = [...counts].map(([bucket, count]) => ({ bucket, count }));
   const { p50Ms = 0, p95Ms = 0, p99Ms = 0 } = quantilesOf(histogram) ?? {};
   for (const [found, exact] of [
     [p50Ms, 500],
@@ -37,6 +38,12 @@ test('quantiles are within 19 % of the durations, and absent without any', () =>
   ] as const) {
     assert.ok(Math.abs(found / exact - 1) < 0.19, `${found} for ${exact}`);
   }
+});
+
+test('no quantile is above the longest duration', () => {
+  // 1,500 ms are in the bucket from 1,448 to 1,722 ms.
+  const one = quantilesOf([{ bucket: 42, count: 1, maxMs: 1_500 }]);
+  assert.deepEqual(one, { p50Ms: 1_500, p95Ms: 1_500, p99Ms: 1_500 });
 });
 
 test('ends are summed by status, with the durations of all', () => {

@@ -35,12 +35,22 @@ export interface FailureCause {
   /** The name of the steps, with `*` for digits. Absent if no step failed. */
   readonly step?: string;
   readonly count: number;
+  /** Those of the last hour. */
+  readonly lastHour: number;
   readonly firstAt: Instant;
   readonly lastAt: Instant;
   /** The newest of them. */
   readonly newest: ExecutionId;
   /** The message of the newest. */
   readonly message: string;
+}
+
+export interface OpenDeadLetters extends Count {
+  /** Those of quarantined executions. */
+  readonly quarantined: Count;
+  /** Those of the last hour. */
+  readonly lastHour: Count;
+  readonly causes: readonly FailureCause[];
 }
 
 export interface OpenQuestions {
@@ -55,7 +65,7 @@ export interface Figures {
   /** Store time. */
   readonly at: Instant;
   readonly pipelines: readonly PipelineCounts[];
-  readonly deadLetters: Count & { readonly causes: readonly FailureCause[] };
+  readonly deadLetters: OpenDeadLetters;
   readonly questions: OpenQuestions;
 }
 
@@ -139,8 +149,12 @@ function lowerBound(bucket: number): number {
   return 2 ** (bucket / BUCKETS_PER_DOUBLING);
 }
 
-/** Counts by bucket. */
-type BucketCounts = ReadonlyMap<number, number>;
+/** How many executions took as long as a bucket, and the longest of them. Older builds stored no `maxMs`. */
+export interface BucketCount {
+  readonly bucket: number;
+  readonly count: number;
+  readonly maxMs?: number;
+}
 
 export interface Quantiles {
   readonly p50Ms: number;
@@ -148,29 +162,27 @@ export interface Quantiles {
   readonly p99Ms: number;
 }
 
-/** Undefined without durations. Each is exact to its bucket, and interpolated within it. */
-export function quantilesOf(histogram: BucketCounts): Quantiles | undefined {
-  const buckets = [...histogram].sort(([a], [b]) => a - b);
-  const total = buckets.reduce((sum, [, count]) => sum + count, 0);
+/** Undefined without durations. Each is exact to its bucket, interpolated within it, and never above its longest. */
+export function quantilesOf(counts: readonly BucketCount[]): Quantiles | undefined {
+  const buckets = counts.toSorted((a, b) => a.bucket - b.bucket);
+  const total = buckets.reduce((sum, { count }) => sum + count, 0);
   if (total === 0) return undefined;
   const at = (part: number): number => {
     let left = part * total;
-    for (const [bucket, count] of buckets) {
-      if (left <= count) {
-        return Math.round(lowerBound(bucket + left / count));
-      }
+    const found = buckets.find(({ count }) => {
+      if (left <= count) return true;
       left -= count;
-    }
-    return Math.round(lowerBound((buckets.at(-1)?.[0] ?? 0) + 1));
+      return false;
+    });
+    const { bucket, count, maxMs = Infinity } = found ?? (buckets.at(-1) as BucketCount);
+    return Math.round(Math.min(lowerBound(bucket + Math.min(1, left / count)), maxMs));
   };
   return { p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) };
 }
 
 /** A sum of a rollup: how many executions ended with this status after this duration. */
-export interface EndedCount {
+export interface EndedCount extends BucketCount {
   readonly status: TerminalStatus;
-  readonly bucket: number;
-  readonly count: number;
 }
 
 type EndedByStatus = Readonly<Record<TerminalStatus, number>>;
@@ -191,11 +203,7 @@ const NONE: EndedByStatus = {
 
 export function endedFigures(counts: readonly EndedCount[]): EndedFigures {
   const ended: Record<TerminalStatus, number> = { ...NONE };
-  const histogram = new Map<number, number>();
-  for (const { status, bucket, count } of counts) {
-    ended[status] += count;
-    histogram.set(bucket, (histogram.get(bucket) ?? 0) + count);
-  }
-  const duration = quantilesOf(histogram);
+  for (const { status, count } of counts) ended[status] += count;
+  const duration = quantilesOf(counts);
   return { ended, ...(duration && { duration }) };
 }

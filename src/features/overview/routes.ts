@@ -10,10 +10,11 @@ import {
   type Route,
   routesOf,
 } from '../../protocol/rest/route.ts';
-import { LIST_ROWS_MAX } from '../../store/contract/execution-store.ts';
+import { LIST_ROWS_MAX } from '../../store/contract/execution-reads.ts';
 import { dateFrom, formatInstant, toInstant } from '../../support/clock.ts';
 import { present } from '../../support/options.ts';
 import type { WorkerInfo } from '../releases/api.ts';
+import { announcersOf, takesWork } from '../releases/model.ts';
 import { refusedAmong } from '../releases/routes.ts';
 import { type OverviewMessage, overviewOperations, type TrendsMessage } from './messages.ts';
 import {
@@ -21,7 +22,6 @@ import {
   endedFigures,
   type Figures,
   intervalsFor,
-  type PipelineCounts,
   type TrendInterval,
 } from './model.ts';
 import type { ReadEnded } from './port.ts';
@@ -108,18 +108,14 @@ function figuresMessage(
   { at, pipelines, deadLetters, questions }: Figures,
   workers: readonly WorkerInfo[],
 ): Omit<OverviewMessage, 'workers'> {
-  const announced = ({ pipeline, release }: PipelineCounts): readonly WorkerInfo[] =>
-    workers
-      .filter((each) => each.pipelines.includes(pipeline))
-      .filter((each) => release === undefined || each.release === release);
   const { nextDueAt, ...counted } = questions;
   return {
     at: formatInstant(at),
     pipelines: pipelines.map((each) => {
       const { oldestReadyAt, statuses, ...rest } = each;
       const since = oldestReadyAt && { oldestReadyAt: formatInstant(oldestReadyAt) };
-      const by = announced(each);
-      const serving = by.filter(({ is }) => is === 'ready' || is === 'starting').length;
+      const by = announcersOf(workers, each);
+      const serving = by.filter(takesWork).length;
       const last = serving > 0 ? {} : present({ lastWorker: lastOf(by) });
       return { ...rest, statuses: { ...statuses }, ...since, workers: serving, ...last };
     }),

@@ -10,6 +10,7 @@ import type { ExecutionId, Payload, PipelineName, ProjectName } from '../../exec
 import type { SessionId } from '../../lease/names.ts';
 import { chainEnd, chainState, type SessionChain } from '../../lease/session.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';
+import { present } from '../../support/options.ts';
 import { settlementOf } from '../awaits/decide.ts';
 import type { AwaitUnit, Interaction } from '../awaits/model.ts';
 import type { BrokenInvariant, InvariantName } from './model.ts';
@@ -24,7 +25,7 @@ const UNSWEPT_MS = 60_000;
 /** A parent with more children than this is not compared with them (Z-2). */
 export const CHILDREN_MAX = 1_000;
 
-interface About {
+export interface About {
   readonly execution: ExecutionId;
   readonly project: ProjectName;
   readonly pipeline: PipelineName;
@@ -82,8 +83,7 @@ export function judgeWaiting(facts: WaitingFacts): readonly BrokenInvariant[] {
   const undeliveredChild = facts.children > CHILDREN_MAX ? undefined : facts.undeliveredChild;
   const broken = (invariant: InvariantName, about?: string): BrokenInvariant => ({
     ...{ invariant, project, execution, pipeline },
-    ...(about === undefined ? {} : { about }),
-    ...(facts.parkedAt === undefined ? {} : { since: facts.parkedAt }),
+    ...present({ about, since: facts.parkedAt }),
   });
   const found = [
     ...(undeliveredUnit === undefined ? [] : [broken('settlement-undelivered', undeliveredUnit)]),

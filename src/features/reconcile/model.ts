@@ -5,12 +5,10 @@
 
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
+import { wordsIn } from '../../support/options.ts';
 
 /** The kinds of rows that the reconciler checks, a page at a time (Z-2). */
-export const PARTS = [
-  ...(['running', 'waiting', 'awaits', 'slots', 'dead-letters', 'schedules'] as const),
-  'executions',
-] as const;
+export const PARTS = wordsIn('running waiting awaits slots dead-letters schedules executions');
 
 export type ReconcilePart = (typeof PARTS)[number];
 

@@ -32,9 +32,12 @@ import {
   optionalBooleans,
   present,
   readOptions,
+  wordsIn,
 } from '../../support/options.ts';
 import { cursorPage } from '../../support/page-size.ts';
 import { checkedOperation, OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
+import type { AuditAction } from '../audit/model.ts';
+import { type Artifact, parseArtifacts } from './artifacts-model.ts';
 import { contractOf } from './contract-api.ts';
 import { contractVersion, parseContract } from './contract-model.ts';
 import {
@@ -100,6 +103,8 @@ interface OfProject {
 }
 
 const PAGE = 1_000;
+/** Contracts may be large, and a list decodes them all at once. */
+const BYTES_MAX = 4 * 1_024 * 1_024;
 /**
  * Builds of pipelines and their rollout. Reach it as `holdfast.releases`.
  *
@@ -126,11 +131,14 @@ export class Releases {
     return this.#store.registerRelease(registrationOf(options));
   }
 
-  /** Returns the releases of a pipeline with their states, newest first, at most 1,000. */
+  /**
+   * Returns the releases of a pipeline with their states, newest first: at most 1,000, and at most
+   * 4 MiB of contracts and preflights.
+   */
   async list(pipeline: string, options: OfProject = {}): Promise<readonly ReleaseInfo[]> {
     const of = ofPipeline('releases.list', pipeline, options);
     const [found, rollout, pinned, log] = await Promise.all([
-      this.#store.releases({ ...of, limit: PAGE }),
+      this.#store.releases({ ...of, limit: PAGE, bytesMax: BYTES_MAX }),
       this.#store.rollout(of),
       this.#store.pinned(of),
       this.#store.activations({ ...of, limit: PAGE }),
@@ -293,6 +301,7 @@ export class Releases {
       pipeline: parsePipelineName(of.pipeline),
       project: projectOf(given.project),
       ...{ action, actor, reason, ...present({ expected, force }) },
+      audit: stampOf(this.#config, AUDITED[action], given),
     });
   }
 
@@ -300,6 +309,15 @@ export class Releases {
     return this.#config.store.executions;
   }
 }
+
+const AUDITED: Readonly<Record<RolloutAction, AuditAction>> = {
+  activate: 'activate-release',
+  'set-canary': 'set-canary',
+  promote: 'promote-canary',
+  'roll-back': 'roll-back-release',
+  deactivate: 'deactivate-release',
+  retire: 'retire-release',
+};
 
 function ofPipeline(
   what: string,
@@ -320,21 +338,27 @@ export interface RegisterOptions {
   readonly name: string;
   /** The image, package or bundle, at most 256 bytes. */
   readonly artifact: string;
-  /** The digest of the artifact. Workers that show another are refused. */
+  /**
+   * The digest of the artifact. Workers that show neither this one nor that of one of `artifacts`
+   * are refused.
+   */
   readonly digest: string;
+  /** Further artifacts, such as the images of workers for remote steps, at most 16. Default none. */
+  readonly artifacts?: readonly Artifact[];
   /** The project. Default `default`. */
   readonly project?: string;
   /** The actor. */
   readonly actor?: string;
 }
 
-const REGISTER: readonly (keyof RegisterOptions)[] = [
-  ...(['pipeline', 'name', 'artifact', 'digest', 'project', 'actor'] as const),
-];
+const REGISTER: readonly (keyof RegisterOptions)[] = wordsIn(
+  'pipeline name artifact digest artifacts project actor',
+);
 
 function registrationOf(options: RegisterOptions): RegisterRelease {
   const given = readOptions('releases.register', options, REGISTER);
   const known = asPipeline(given.pipeline);
+  const artifacts = given.artifacts === undefined ? [] : parseArtifacts(given.artifacts);
   const contract =
     known === undefined ? parseContract('pipeline', given.pipeline) : contractOf(known);
   return {
@@ -343,6 +367,7 @@ function registrationOf(options: RegisterOptions): RegisterRelease {
     name: parseReleaseName(given.name),
     artifact: boundedText('artifact', given.artifact, NAME_BYTES_MAX),
     digest: boundedText('digest', given.digest, NAME_BYTES_MAX),
+    ...(artifacts.length > 0 && { artifacts }),
     contract,
     contractVersion: contractVersion(contract),
     createdBy: checkedOperation(given).actor,
@@ -448,6 +473,7 @@ async function activate(config: EngineConfig, adopting: Adopting): Promise<void>
   const result = await config.store.executions.changeRollout({
     ...{ project, pipeline: code.name, action: 'activate', name: release.name },
     ...{ actor, reason: REASON, force: true },
+    audit: stampOf(config, AUDITED.activate, { actor, reason: REASON }),
   });
   if (result.kind === 'refused') throw new ReleaseRefused(result);
 }

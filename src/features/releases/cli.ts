@@ -7,6 +7,7 @@ import {
   integerText,
   requiredText,
   type Typed,
+  typedValue,
   UsageProblem,
   unknown,
   wordsOf,
@@ -18,6 +19,8 @@ import type { Row } from '../../cli/remote/show.ts';
 import { print, printLine, printProblem, printTable } from '../../cli/screen.ts';
 import type { HoldfastClient } from '../../client/client.ts';
 import { parseReleaseName } from '../../execution/route.ts';
+import { present, wordsIn } from '../../support/options.ts';
+import { parseArtifacts } from './artifacts-model.ts';
 import { contractVersion } from './contract-model.ts';
 import type { ComparedMessage } from './messages.ts';
 import { ONLY_ALL, repinAll } from './repin-all-cli.ts';
@@ -59,10 +62,9 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     flags: [],
     perform: (client, typed, { first }) =>
       listed(typed, client.releases.list(first), {
-        columns: [
-          ...['name', 'state', 'pinned', 'artifact', 'digest', 'contractVersion'],
-          ...['createdAt', 'createdBy'],
-        ],
+        columns: wordsIn(
+          'name state pinned artifact digest artifacts contractVersion createdAt createdBy',
+        ),
         none: `Pipeline "${first}" has no releases yet. Register one: holdfast releases register ${first} <release>.`,
       }),
   },
@@ -72,16 +74,15 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     flags: [],
     perform: (client, typed, { first }) =>
       listed(typed, client.releases.log(first), {
-        columns: [
-          ...['version', 'at', 'action', 'name', 'after.active', 'after.canary', 'after.percent'],
-          ...['actor', 'forced', 'reason'],
-        ],
+        columns: wordsIn(
+          'version at action name after.active after.canary after.percent actor forced reason',
+        ),
         none: `No operator has changed the rollout of pipeline "${first}".`,
       }),
   },
   register: {
     words: ['pipeline', 'release'],
-    flags: ['artifact', 'digest', 'file'],
+    flags: ['artifact', 'digest', 'artifacts', 'file'],
     perform: register,
   },
   compare: { words: ['pipeline', 'release'], flags: ['against'], perform: compare },
@@ -119,6 +120,10 @@ const OWN_FLAGS: Readonly<Record<string, Flag>> = {
     required: true,
   },
   digest: { value: 'digest', help: 'register: Digest of the artifact', required: true },
+  artifacts: {
+    value: 'json',
+    help: 'register: List of further artifacts, each with name, digest, size, url, mediaType; @file and - work (default none)',
+  },
   percent: {
     value: 'n',
     help: 'set-canary: Percentage of new executions, 0 to 99; 0 removes the canary',
@@ -212,10 +217,11 @@ const PERCENT_MAX = 99;
 
 /** Shortens digests to a recognisable length, and shows operations as they are typed. */
 function forPeople(item: object): Row {
-  const { digest, contractVersion: version, action, ...rest } = item as Row;
+  const { digest, artifacts, contractVersion: version, action, ...rest } = item as Row;
   return {
     ...rest,
     ...(typeof digest === 'string' ? { digest: shortened(digest) } : {}),
+    ...(Array.isArray(artifacts) ? { artifacts: artifacts.map(({ name }) => name) } : {}),
     ...(typeof version === 'string' ? { contractVersion: shortened(version) } : {}),
     ...(action === undefined ? {} : { action }),
   };
@@ -238,12 +244,14 @@ async function rollout(client: HoldfastClient, typed: Typed, { first }: Named): 
 
 function printResult(typed: Typed, result: object): ExitCode {
   if (typed.isSet('json')) printLine(result);
-  else printTable(Object.entries(result).map(([name, value]) => [name, textOf(value)]));
+  else
+    printTable(
+      Object.entries(result).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? value : JSON.stringify(value),
+      ]),
+    );
   return 0;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 async function register(
@@ -260,7 +268,9 @@ async function register(
   }
   const artifact = requiredText({ usage, flags: OWN_FLAGS }, typed, 'artifact');
   const digest = requiredText({ usage, flags: OWN_FLAGS }, typed, 'digest');
-  const body = { name, artifact, digest, contract: { ...contract } };
+  const artifacts = [...parseArtifacts((await typedValue(typed.text('artifacts'))) ?? [])];
+  const listed = artifacts.length > 0 ? { artifacts } : {};
+  const body = { name, artifact, digest, ...listed, contract: { ...contract } };
   const { existing } = await client.releases.register(pipeline, body);
   return printResult(typed, { pipeline, name, contract: contractVersion(contract), existing });
 }
@@ -319,8 +329,7 @@ async function changes(client: HoldfastClient, typed: Typed, named: Named): Prom
   const result = await client.releases.change(pipeline, {
     action: action as 'activate',
     ...(name === '' ? {} : { name }),
-    ...(percent === undefined ? {} : { percent }),
-    ...(expected === undefined ? {} : { expected }),
+    ...present({ percent, expected }),
     ...(typed.isSet('force') ? { force: true } : {}),
     ...reasonOf(typed),
   });

@@ -265,3 +265,25 @@ test('a comparison of schemas stops at a limit, and its last change says so', ()
   assert.ok(found.length <= 10_001, `${found.length} changes`);
   assert.match(found.at(-1)?.what ?? '', /the rest was not/);
 });
+
+/** Of processor time; comparing each item with each takes several seconds. */
+const LARGEST_MS = 1_500;
+
+test('the largest contracts are compared in time, and names in paths are cut', () => {
+  const count = 8_000;
+  const numbers = (from: number): readonly number[] =>
+    Array.from({ length: 5 * count }, (_, nth) => from + nth);
+  const awaits = (from: string): Contract['awaits'] =>
+    Array.from({ length: count }, (_, nth) => ({ ...approve, name: `${from}${nth}` }));
+  const long = 'x'.repeat(50_000);
+  const under = (schema: object): ContractSchema => ({ properties: { [long]: schema } }) as never;
+  const before = { ...order, input: { enum: numbers(0) }, output: under({}), awaits: awaits('a') };
+  const after = { ...before, input: { enum: numbers(count * 9) }, awaits: awaits('b') };
+  const began = process.cpuUsage();
+  const found = diffContracts(before, { ...after, output: under(text) });
+  const { user, system } = process.cpuUsage(began);
+  assert.equal(found.length, 2 * count + 3);
+  assert.ok((user + system) / 1_000 < LARGEST_MS, `${(user + system) / 1_000} ms`);
+  const { path = '' } = found.find(({ part }) => part === 'output') ?? {};
+  assert.ok(path.length < 300, `${path.length} characters`);
+});

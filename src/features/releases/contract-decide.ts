@@ -5,6 +5,7 @@
 // inputs, answerers, readers of outputs, and hosts of remote steps. A change that cannot be judged
 // counts as breaking.
 
+import { wordsIn } from '../../support/options.ts';
 import { type Contract, type ContractSchema, canonicalJson, type Json } from './contract-model.ts';
 
 /** One change between two contracts. */
@@ -134,12 +135,11 @@ function pairs<Item extends { readonly name: string }>(
   before: readonly Item[],
   after: readonly Item[],
 ): readonly Pair<Item>[] {
-  const names = new Set([...before, ...after].map(({ name }) => name));
-  return [...names].sort().map((name) => ({
-    name,
-    old: before.find((each) => each.name === name),
-    next: after.find((each) => each.name === name),
-  }));
+  const byName = (items: readonly Item[]): ReadonlyMap<string, Item> =>
+    new Map(items.map((each) => [each.name, each]));
+  const [old, next] = [byName(before), byName(after)];
+  const names = new Set([...old.keys(), ...next.keys()]);
+  return [...names].sort().map((name) => ({ name, old: old.get(name), next: next.get(name) }));
 }
 
 // Compares two JSON Schemas. For each place that differs, decides whether it accepts more than
@@ -161,15 +161,7 @@ type Node = { readonly [name: string]: Json };
 /** Larger lower bounds accept less; larger upper bounds accept more. */
 const LOWER_BOUNDS = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];
 const UPPER_BOUNDS = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'];
-const STRUCTURE = [
-  'type',
-  'enum',
-  'const',
-  'properties',
-  'required',
-  'additionalProperties',
-  'items',
-];
+const STRUCTURE = wordsIn('type enum const properties required additionalProperties items');
 /** Keywords that do not affect which values are valid. */
 const WORDS = ['$schema', '$id', 'title', 'description', 'examples', 'default', '$comment'];
 
@@ -184,6 +176,8 @@ export function diffSchemas(
 
 /** The most places to compare. Some schemas make the comparison repeat itself without end. */
 const PLACES_MAX = 10_000;
+/** The most characters of a property's name in a path, because many paths may contain it. */
+const NAME_MAX = 256;
 
 const LEFT: SchemaChange = {
   path: '',
@@ -230,7 +224,7 @@ class Comparison {
     const names = [...new Set([...old.keys(), ...next.keys(), ...was, ...is])].sort();
     for (const name of names) {
       if (this.isCut) break;
-      const at = `${path}.${name}`;
+      const at = `${path}.${name.slice(0, NAME_MAX)}`;
       // An unlisted property belongs to the rest.
       const of = (nodes: typeof old, rest: Json): Json =>
         nodes.has(name) ? (nodes.get(name) as Json) : rest;
@@ -299,8 +293,9 @@ function setChange(
   after: readonly string[],
   { path, thing }: { readonly path: string; readonly thing: string },
 ): readonly SchemaChange[] {
-  const gone = before.filter((each) => !after.includes(each));
-  const fresh = after.filter((each) => !before.includes(each));
+  const [old, next] = [new Set(before), new Set(after)];
+  const gone = before.filter((each) => !next.has(each));
+  const fresh = after.filter((each) => !old.has(each));
   return [
     ...(gone.length === 0
       ? []
@@ -365,12 +360,11 @@ function otherChanges(before: Node, after: Node, path: string): readonly SchemaC
 
 function otherEffect(name: string, before: Node, after: Node): SchemaEffect {
   if (name !== 'anyOf' && name !== 'oneOf') return 'changed';
-  const [old, next] = [before[name], after[name]].map((each) => variantsOf(each));
+  const [old, next] = [before[name], after[name]].map((each) =>
+    Array.isArray(each) ? each.map(canonicalJson) : undefined,
+  );
   if (old === undefined || next === undefined) return 'changed';
-  if (old.every((each) => next.includes(each))) return 'wider';
-  return next.every((each) => old.includes(each)) ? 'narrower' : 'changed';
-}
-
-function variantsOf(value: Json | undefined): readonly string[] | undefined {
-  return Array.isArray(value) ? value.map(canonicalJson) : undefined;
+  const [was, is] = [new Set(old), new Set(next)];
+  if (old.every((each) => is.has(each))) return 'wider';
+  return next.every((each) => was.has(each)) ? 'narrower' : 'changed';
 }

@@ -10,7 +10,7 @@
 import { digestOf } from '../../support/digest.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import { isDeeperThan } from '../../support/json-size.ts';
-import { shown, unreadable } from '../../support/options.ts';
+import { shown, unreadable, wordsIn } from '../../support/options.ts';
 
 /** The version of the form below. Contracts of different formats are not compared. */
 export const CONTRACT_FORMAT = 1;
@@ -91,10 +91,9 @@ function inOrder(value: Json): Json {
   return Object.fromEntries(entries.map(([name, each]) => [name, inOrder(each)]));
 }
 
-const PARTS: readonly (keyof Contract)[] = [
-  ...(['format', 'pipeline', 'input', 'output'] as const),
-  ...(['awaits', 'remoteSteps', 'retry', 'checkpoint'] as const),
-];
+const PARTS: readonly (keyof Contract)[] = wordsIn(
+  'format pipeline input output awaits remoteSteps retry checkpoint',
+);
 
 /** Parses a contract from a file or from the wire. */
 export function parseContract(what: string, value: unknown): Contract {

@@ -7,7 +7,10 @@ import type { ExecutionId, Payload, PipelineName, ProjectName } from '../../exec
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { replayName, routeOf } from '../../execution/route.ts';
 import type { Instant } from '../../support/clock.ts';
+import { present } from '../../support/options.ts';
+import { digestsOf } from './artifacts-model.ts';
 import { diffContracts } from './contract-decide.ts';
+import { canonicalJson, type Json } from './contract-model.ts';
 import {
   type Announcement,
   BROKEN_MAX,
@@ -126,10 +129,7 @@ function before(active: string | undefined): Pick<Rollout, 'previous'> {
 }
 
 function withoutCanary({ active, previous }: Rollout): Wanted {
-  return {
-    ...(active === undefined ? {} : { active }),
-    ...(previous === undefined ? {} : { previous }),
-  };
+  return present({ active, previous });
 }
 
 function isSame(rollout: Rollout, wanted: Wanted): boolean {
@@ -208,11 +208,16 @@ export function noSuchRelease(
 /** The part in which a registration differs from the stored release (RE-3). */
 export function differenceOf(
   stored: Release,
-  given: Pick<Release, 'artifact' | 'digest' | 'contractVersion'>,
+  given: Pick<Release, 'artifact' | 'artifacts' | 'digest' | 'contractVersion'>,
 ): 'artifact' | 'digest' | 'contract' | undefined {
   if (stored.artifact !== given.artifact) return 'artifact';
   if (stored.digest !== given.digest) return 'digest';
+  if (artifactsText(stored) !== artifactsText(given)) return 'artifact';
   return stored.contractVersion === given.contractVersion ? undefined : 'contract';
+}
+
+function artifactsText({ artifacts = [] }: Pick<Release, 'artifacts'>): string {
+  return canonicalJson(artifacts as unknown as Json);
 }
 
 function refuse(refusal: ReleaseRefusal): Extract<RolloutDecision, { kind: 'refuse' }> {
@@ -225,7 +230,7 @@ type Refusal = NoSuchRelease | Extract<ReleaseRefusal, { readonly why: 'release-
 
 type Registered = Pick<
   Release,
-  'project' | 'pipeline' | 'name' | 'digest' | 'contractVersion' | 'retiredAt'
+  'project' | 'pipeline' | 'name' | 'digest' | 'artifacts' | 'contractVersion' | 'retiredAt'
 >;
 
 /**
@@ -245,7 +250,7 @@ export function refuseAnnouncement(
   for (const each of own) {
     const { pipeline } = each;
     if (each.retiredAt !== undefined) return { why: 'release-retired', pipeline, name };
-    if (each.digest !== release.digest) {
+    if (!digestsOf(each).includes(release.digest)) {
       return { why: 'release-differs', pipeline, name, part: 'digest' };
     }
     if (each.contractVersion !== release.contracts[pipeline]) {

@@ -196,7 +196,7 @@ function valueMisfit(
   path: string,
 ): string | undefined {
   const types = [type ?? []].flat();
-  if (types.length > 0 && !types.some((each) => isOfType(each, value))) {
+  if (types.length > 0 && !types.some((each) => TYPES[each]?.(value) ?? true)) {
     return `${placeText(path)} must be ${types.join(' or ')}; got ${shown(value)}`;
   }
   const listed = values ?? ('const' in node ? [node.const] : undefined);
@@ -218,10 +218,6 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 function isA(name: string): (value: unknown) => boolean {
   return (value) => typeof value === name;
-}
-
-function isOfType(type: string, value: unknown): boolean {
-  return TYPES[type]?.(value) ?? true;
 }
 
 /** False for dates, maps and other values that JSON Schema cannot describe. */

@@ -1,6 +1,7 @@
 // Releases
 //
 // A release is a build of one pipeline: an artifact, by name and digest, that implements a contract.
+// Further artifacts, each with its own digest, can belong to it.
 // The rollout of a pipeline decides the release of new executions: the active one, or the canary for
 // a percentage of them.
 //
@@ -18,9 +19,11 @@ import { createHash } from 'node:crypto';
 import { isRedrivable, type Status } from '../../execution/execution.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import { describeExecutionRefusal, type NoSuchRelease } from '../../execution/refusal.ts';
+import type { Routed } from '../../execution/route.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import { unreachable } from '../../support/assert.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';
+import type { Artifact } from './artifacts-model.ts';
 import type { ContractChange } from './contract-decide.ts';
 import type { Contract } from './contract-model.ts';
 
@@ -40,8 +43,13 @@ export interface ReleaseKey {
 export interface Release extends ReleaseKey {
   /** The image, package or bundle. */
   readonly artifact: string;
-  /** The digest of the artifact. A worker that shows another is not this release. */
+  /**
+   * The digest of the artifact. A worker that shows neither this one nor that of one of `artifacts`
+   * is not this release.
+   */
   readonly digest: string;
+  /** Further artifacts, by name. Absent if there are none. */
+  readonly artifacts?: readonly Artifact[];
   /** The contract of the pipeline. */
   readonly contract: Contract;
   /** The version of the contract. */
@@ -232,6 +240,23 @@ export function workerState(worker: WorkerRecord, now: Instant): WorkerState {
   if (worker.ended) return 'gone';
   if (now > laterBy(worker.provedAt, 2 * worker.everyMs)) return worker.overdue ? 'gone' : 'stuck';
   return worker.state;
+}
+
+type Announced = Pick<WorkerRecord, 'pipelines' | 'release'> & { readonly is: WorkerState };
+
+/** The workers that announced the pipeline, and the release if it is pinned to one. */
+export function announcersOf<Worker extends Announced>(
+  workers: readonly Worker[],
+  { pipeline, release }: Routed,
+): readonly Worker[] {
+  return workers
+    .filter((each) => each.pipelines.includes(pipeline))
+    .filter((each) => release === undefined || each.release === release);
+}
+
+/** Draining and stuck workers take no work. */
+export function takesWork({ is }: Pick<Announced, 'is'>): boolean {
+  return is === 'ready' || is === 'starting';
 }
 
 // Refusals of operations on releases: every expected no, with the facts that its reader needs.

@@ -2,7 +2,7 @@
 
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
-import type { AuditStamp } from '../audit/model.ts';
+import type { Audited, AuditStamp } from '../audit/model.ts';
 import type { RepinRequest, RolloutRequest } from './decide.ts';
 import type {
   Activation,
@@ -89,6 +89,8 @@ export interface ListReleases {
   /** Continues below this one. */
   readonly before?: Pick<Release, 'createdAt' | 'pipeline' | 'name'>;
   readonly limit: number;
+  /** The most bytes of contracts and preflights together. The first release always fits. */
+  readonly bytesMax?: number;
 }
 
 export interface NotePreflight extends ReleaseKey {
@@ -97,7 +99,7 @@ export interface NotePreflight extends ReleaseKey {
   readonly unseen?: readonly ExecutionId[];
 }
 
-export interface ChangeRollout extends RolloutRequest {
+export interface ChangeRollout extends RolloutRequest, Audited {
   readonly project: ProjectName;
   readonly actor: string;
 }

@@ -17,9 +17,10 @@ import {
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { parseReleaseName, REPLAY, replayName } from '../../execution/route.ts';
 import { NAME_BYTES_MAX } from '../../lease/names.ts';
-import type { ListPosition } from '../../store/contract/execution-store.ts';
+import type { ListPosition } from '../../store/contract/execution-reads.ts';
 import { Fault } from '../../support/fault.ts';
-import { integerOption, readOptions, shown } from '../../support/options.ts';
+import { integerOption, readOptions, shown, wordsIn } from '../../support/options.ts';
+import { digestsOf } from './artifacts-model.ts';
 import { type ContractChange, diffContracts, isBreaking } from './contract-decide.ts';
 import { nameBefore } from './decide.ts';
 import {
@@ -69,11 +70,11 @@ export async function preflight(
   ended: Ended,
   request: { readonly pipeline: string; readonly name: string; readonly options: PreflightOptions },
 ): Promise<PreflightResult> {
-  const options = readOptions('releases.preflight', request.options, [
-    'project',
-    'sample',
-    'waitMs',
-  ]);
+  const options = readOptions(
+    'releases.preflight',
+    request.options,
+    wordsIn('project sample waitMs'),
+  );
   const { sample, waitMs = 30_000 } = options;
   if (sample !== undefined) integerOption('sample', sample, { min: 1, max: 10_000_000 });
   integerOption('waitMs', waitMs, { min: 1, max: 3_600_000 });
@@ -121,11 +122,12 @@ async function replayAll(
   },
 ): Promise<readonly BrokenReplay[] | undefined> {
   const { release, sampled, waitMs } = replays;
-  const { project, pipeline, name, digest } = release;
+  const { project, pipeline, name } = release;
+  const digests = digestsOf(release);
   const broken: BrokenReplay[] = [];
   for (let from = 0; from < sampled.length; from += BATCH) {
     const executions = sampled.slice(from, from + BATCH);
-    const request = { project, pipeline, release: name, digest, executions, waitMs };
+    const request = { project, pipeline, release: name, digests, executions, waitMs };
     const found = await replayElsewhere(config, ended, request);
     if (found === undefined) return undefined;
     broken.push(...found);
@@ -169,7 +171,8 @@ export interface CompareOptions {
 /**
  * The result of `releases.compare`.
  *
- * - `compared`: `changes` against the release `against`; `breaking` is true if one of them is.
+ * - `compared`: up to 1,000 `changes` against the release `against`, with texts cut to 1,024
+ *   characters; `breaking` is true if one of all changes is.
  * - `refused`: one of the releases does not exist.
  */
 export type Compared =
@@ -199,7 +202,7 @@ export async function compare(
   const before = await executions.release({ project, pipeline, name: against });
   if (before === undefined) return unknownRelease(pipeline, against);
   const changes = diffContracts(before.contract, release.contract);
-  return { kind: 'compared', against, breaking: isBreaking(changes), changes };
+  return { kind: 'compared', against, breaking: isBreaking(changes), changes: keptOf(changes) };
 }
 
 function unknownRelease(pipeline: PipelineName, name: string): Compared {
@@ -272,7 +275,8 @@ interface ReplayRequest {
   readonly project: ProjectName;
   readonly pipeline: PipelineName;
   readonly release: string;
-  readonly digest: string;
+  /** The digests of the release's artifacts. */
+  readonly digests: readonly string[];
   readonly executions: readonly ExecutionId[];
   /** The time for a worker to claim the replay and finish it. */
   readonly waitMs: number;
@@ -310,10 +314,11 @@ async function brokenIn(
 /** Undefined if another artifact replayed them. */
 export function brokenReplays(
   output: unknown,
-  { digest, executions }: Pick<ReplayRequest, 'digest' | 'executions'>,
+  { digests, executions }: Pick<ReplayRequest, 'digests' | 'executions'>,
 ): readonly BrokenReplay[] | undefined {
   const replayed = output as Partial<Replayed> | null;
-  return replayed?.digest === digest ? brokenOf(replayed.broken, executions) : undefined;
+  const isKnown = digests.includes(replayed?.digest ?? '');
+  return isKnown ? brokenOf(replayed?.broken, executions) : undefined;
 }
 
 const WHY_CHARS_MAX = 4_096;

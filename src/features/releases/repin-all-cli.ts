@@ -4,6 +4,7 @@
 import { type ExitCode, integerText, type Typed, UsageProblem } from '../../cli/command.ts';
 import { plain, print, printLine, printProblem, printTable } from '../../cli/screen.ts';
 import type { HoldfastClient } from '../../client/client.ts';
+import { present } from '../../support/options.ts';
 import { systemTimers } from '../../support/timer.ts';
 import type { BulkRepinBody, JobMessage } from '../repair/messages.ts';
 
@@ -50,8 +51,7 @@ function bodyOf(typed: Typed, to: string): BulkRepinBody {
   return {
     ...{ from: from ?? null, to },
     ...(typed.isSet('dry-run') ? { dryRun: true } : {}),
-    ...(perSecond === undefined ? {} : { perSecond }),
-    ...(reason === undefined ? {} : { reason }),
+    ...present({ perSecond, reason }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { EngineConfig } from '../../engine/config.ts';
 import type { Context } from '../../engine/context.ts';
 import { ReleaseRefused } from '../../engine/failures.ts';
 import type { OperationOptions } from '../../engine/holdfast.ts';
+import { requireId } from '../../engine/named.ts';
 import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
 import { commandOf } from '../../engine/requests.ts';
 import type { Ended } from '../../engine/run-on-worker.ts';
@@ -14,7 +15,6 @@ import {
   type ExecutionId,
   type Payload,
   type ProjectName,
-  parseExecutionId,
   parsePipelineName,
   parseProject,
 } from '../../execution/names.ts';
@@ -40,7 +40,8 @@ import {
   pageByPage,
   turnOf,
 } from '../repair/jobs-api.ts';
-import type { RepinRefusal } from './model.ts';
+import { digestsOf } from './artifacts-model.ts';
+import type { Release, RepinRefusal } from './model.ts';
 import type { ExecutionRepinned, RepinExecution } from './port.ts';
 import { brokenReplays, OPEN, replayElsewhere } from './preflight-api.ts';
 
@@ -71,7 +72,7 @@ export async function repin(
   const to = parseReleaseName(target.to);
   const { project, body } = commandOf('releases.repin', target.id, operation);
   const request: RepinExecution = {
-    ...{ id: parseExecutionId(target.id), project, body, to },
+    ...{ id: await requireId(config, target.id, operation.project), project, body, to },
     ...(from === undefined ? {} : { from: from === null ? null : parseReleaseName(from, 'from') }),
     audit: stampOf(config, 'repin', operation),
   };
@@ -99,8 +100,8 @@ async function fitUntil(
   const { pipeline, seq } = seen;
   const release = await executions.release({ project, pipeline, name });
   if (release === undefined || release.retiredAt !== undefined) return undefined;
-  const { digest } = release;
-  const about = { project, pipeline, release: name, digest, executions: [id], waitMs };
+  const digests = digestsOf(release);
+  const about = { project, pipeline, release: name, digests, executions: [id], waitMs };
   const found = await replayElsewhere(config, ended, about);
   if (found === undefined) return { kind: 'refused', why: 'repin-unchecked', id, name };
   const [broken] = found;
@@ -195,6 +196,8 @@ interface TargetPage {
   readonly last?: ExecutionId;
   /** The digest of the target release, or the reason why there is none. */
   readonly digest?: string;
+  /** The digests of its further artifacts, if it has any. */
+  readonly others?: readonly string[];
   readonly missing?: 'release-unknown' | 'release-retired';
 }
 
@@ -274,18 +277,18 @@ async function nextTargets(
 }
 
 function standingOf(
-  release: { readonly digest: string; readonly retiredAt?: unknown } | undefined,
-): Pick<TargetPage, 'digest' | 'missing'> {
+  release: Pick<Release, 'digest' | 'artifacts' | 'retiredAt'> | undefined,
+): Pick<TargetPage, 'digest' | 'others' | 'missing'> {
   if (release === undefined) return { missing: 'release-unknown' };
-  return release.retiredAt === undefined
-    ? { digest: release.digest }
-    : { missing: 'release-retired' };
+  if (release.retiredAt !== undefined) return { missing: 'release-retired' };
+  const [digest, ...others] = digestsOf(release);
+  return { ...present({ digest }), ...(others.length > 0 && { others }) };
 }
 
 async function againstThem(
   ctx: Context,
   { filter, to }: RepinJobInput,
-  { targets, digest, missing }: TargetPage,
+  { targets, digest, others = [], missing }: TargetPage,
 ): Promise<Against> {
   const executions = targets.map(({ id }) => id);
   if (executions.length === 0) return new Map();
@@ -294,7 +297,7 @@ async function againstThem(
   const replays = await ctx.fanOut(name, [{ executions }], { name: 'replay', tags: [REPLAY] });
   const [outcome] = await replays.outcomes();
   const replayed = outcome?.status === 'completed' ? outcome.output : null;
-  const broken = brokenReplays(replayed, { digest, executions });
+  const broken = brokenReplays(replayed, { digests: [digest, ...others], executions });
   if (broken === undefined) return forAll(executions, 'repin-unchecked');
   return forAll(
     broken.map(({ execution }) => execution),

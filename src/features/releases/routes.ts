@@ -15,8 +15,10 @@ import {
 } from '../../protocol/rest/route.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant } from '../../support/clock.ts';
+import { present } from '../../support/options.ts';
 import { keyOf, madeReply } from '../repair/routes.ts';
 import type { RolloutOptions } from './api.ts';
+import { digestsOf } from './artifacts-model.ts';
 import type { Contract } from './contract-model.ts';
 import {
   type ActivationMessage,
@@ -54,13 +56,14 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
     return { status: 200, body: { existing: result.existing } };
   },
 
-  async listReleases({ holdfast }, { params, caller }) {
+  async listReleases({ holdfast, search }, { params, caller }) {
     const { project } = caller;
-    const found = await holdfast.releases.list(params.pipeline, { project });
-    const items = found.map(({ contract, project: _, ...rest }): ReleaseMessage => {
+    const found = await search(project, () => holdfast.releases.list(params.pipeline, { project }));
+    const items = found.map(({ contract, artifacts, project: _, ...rest }): ReleaseMessage => {
       const { createdAt, retiredAt, preflight, ...plain } = rest;
       return {
         ...plain,
+        ...(artifacts && { artifacts: [...artifacts] }),
         ...inputOf(contract),
         createdAt: formatInstant(createdAt),
         ...(preflight && { preflight: preflightMessage(preflight) }),
@@ -78,9 +81,12 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
     return { status: 200, body: { items: [...items], ...(cursor && { cursor }) } };
   },
 
-  async compareRelease({ holdfast }, { params, query, caller }) {
-    const options = { ...query, project: caller.project };
-    const result = await holdfast.releases.compare(params.pipeline, params.name, options);
+  async compareRelease({ holdfast, search }, { params, query, caller }) {
+    const { project } = caller;
+    const options = { ...query, project };
+    const result = await search(project, () =>
+      holdfast.releases.compare(params.pipeline, params.name, options),
+    );
     if (result.kind === 'refused') throw releaseRefused(result);
     const { kind: _, changes, ...rest } = result;
     return { status: 200, body: { ...rest, changes: [...changes] } };
@@ -109,9 +115,7 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
       { ...body, pipeline: params.pipeline },
       {
         ...operationFor(caller),
-        ...(body.reason === undefined ? {} : { reason: body.reason }),
-        ...(body.expected === undefined ? {} : { expected: body.expected }),
-        ...(body.force === undefined ? {} : { force: body.force }),
+        ...present({ reason: body.reason, expected: body.expected, force: body.force }),
       },
     );
     if (result.kind === 'refused') throw releaseRefused(result);
@@ -271,7 +275,7 @@ function differenceOf(
   if (refusal.why !== 'release-differs' || registered === undefined) return undefined;
   return refusal.part === 'contract'
     ? { part: 'contract', announced: contract, registered: registered.contractVersion }
-    : { part: 'digest', announced: digest, registered: registered.digest };
+    : { part: 'digest', announced: digest, registered: digestsOf(registered).join(', ') };
 }
 
 /** Gives the announcement, the reason for the refusal, and the fix. */

@@ -3,6 +3,7 @@
 import type { PipelineName, ProjectName } from '../../execution/names.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import { type Instant, toInstant } from '../../support/clock.ts';
+import type { Artifact } from './artifacts-model.ts';
 import type { Contract } from './contract-model.ts';
 import {
   type Activation,
@@ -30,7 +31,11 @@ export interface ReleaseRow {
   readonly retired_at: number | null;
 }
 
+/** Older builds read a row with artifacts as one without, so the artifacts have no column. */
+type StoredContract = Contract & { readonly artifacts?: readonly Artifact[] };
+
 export function toRelease(row: ReleaseRow): Release {
+  const { artifacts, ...contract } = JSON.parse(row.contract) as StoredContract;
   return {
     project: row.project as ProjectName,
     pipeline: row.pipeline as PipelineName,
@@ -38,7 +43,8 @@ export function toRelease(row: ReleaseRow): Release {
     artifact: row.artifact,
     digest: row.digest,
     contractVersion: row.contract_version,
-    contract: JSON.parse(row.contract) as Contract,
+    ...(artifacts && { artifacts }),
+    contract,
     createdAt: toInstant(row.created_at),
     createdBy: row.created_by,
     ...(row.preflight === null ? {} : { preflight: toPreflight(row.preflight) }),
@@ -50,7 +56,8 @@ export function toRelease(row: ReleaseRow): Release {
 export function fromRelease(
   release: RegisterRelease,
 ): Omit<ReleaseRow, 'created_at' | 'preflight' | 'retired_at'> {
-  const { project, pipeline, name, artifact, digest, contractVersion, contract } = release;
+  const { project, pipeline, name, artifact, digest, artifacts, contractVersion } = release;
+  const contract: StoredContract = { ...release.contract, ...(artifacts && { artifacts }) };
   return {
     ...{ project, pipeline, name, artifact, digest },
     contract_version: contractVersion,
@@ -123,7 +130,7 @@ export interface ActivationRow {
 
 // Log entries never change, so they keep the words `percentage` for `set-canary`, and `candidate` for `canary`.
 
-const STORED_SET_CANARY = 'percentage';
+export const STORED_SET_CANARY = 'percentage';
 
 type Logged = Omit<Rollout, 'version'>;
 
@@ -185,13 +192,13 @@ export interface WorkerRow {
   readonly pipelines: string;
 }
 
-export function toWorker(
-  row: WorkerRow & {
-    readonly owner: string | null;
-    readonly ended: number | boolean;
-    readonly overdue: number | boolean;
-  },
-): WorkerRecord {
+export interface ListedWorkerRow extends WorkerRow {
+  readonly owner: string | null;
+  readonly ended: number | boolean;
+  readonly overdue: number | boolean;
+}
+
+export function toWorker(row: ListedWorkerRow): WorkerRecord {
   return {
     session: row.session_id as SessionId,
     owner: (row.owner ?? '') as Owner,

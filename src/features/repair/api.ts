@@ -4,6 +4,7 @@
 import type { EngineConfig } from '../../engine/config.ts';
 import { OperationRefused } from '../../engine/failures.ts';
 import type { ExecutionFilter, OperationOptions, Page } from '../../engine/holdfast.ts';
+import { requireId } from '../../engine/named.ts';
 import { commandOf, listQueryOf, signalOf } from '../../engine/requests.ts';
 import { UNDO_SIGNAL, type UndoCommand } from '../../engine/run/compensator.ts';
 import { projectOf, type SubmitOptions } from '../../engine/submission.ts';
@@ -137,6 +138,7 @@ export class Repair {
     const given = readOptions('redrive', options, names);
     const { mode: givenMode, from, release, input, ...operation } = given;
     const command = commandOf('redrive', id, operation);
+    const of = await requireId(this.#config, id, operation.project);
     const mode = modeOf(givenMode);
     const start = {
       ...(from === undefined ? {} : { from: boundedText('from', from, 512) }),
@@ -149,10 +151,10 @@ export class Repair {
     }
     const edit = input === undefined ? {} : { inputEdited: true };
     const request = {
-      id: command.id,
+      id: of,
       project: command.project,
       mode,
-      operation: redriveBody(command.id, command.body, edit),
+      operation: redriveBody(of, command.body, edit),
       ...start,
       audit: stampOf(this.#config, 'redrive', { ...operation, about: { mode, ...start, ...edit } }),
     };

@@ -7,17 +7,23 @@ import {
   queuedAt,
 } from '../../execution/decide/record.ts';
 import { insertion, type SubmitRequest } from '../../execution/decide/submit.ts';
-import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
+import { type Attributes, type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import {
   type HistoryEvent,
   type HistoryEventKind,
   type NewEvent,
   parseBody,
 } from '../../execution/history.ts';
-import type { ExecutionId, Payload, ProjectName } from '../../execution/names.ts';
+import {
+  CLEANUP_CALL,
+  type ExecutionId,
+  type Payload,
+  type ProjectName,
+} from '../../execution/names.ts';
 import type { CommandRefusal, RedriveRefusal, SubmitRefusal } from '../../execution/refusal.ts';
 import { assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
+import { present, wordsIn } from '../../support/options.ts';
 
 interface RedriveView {
   readonly of: ExecutionRecord | undefined;
@@ -68,6 +74,10 @@ export function decideRedrive(
   if (!isTerminal(of.status)) {
     return { kind: 'refuse', refusal: { why: 'not-ended', id: of.id, status: of.status } };
   }
+  if (of.erased !== undefined) {
+    const { at, by } = of.erased;
+    return { kind: 'refuse', refusal: { why: 'execution-erased', id: of.id, at, by } };
+  }
   if (open !== undefined) {
     return { kind: 'refuse', refusal: { why: 'redrive-open', id: of.id, open } };
   }
@@ -110,6 +120,8 @@ type RedrivePlan =
       readonly events: readonly NewEvent[];
       readonly reused: number;
       readonly compensable: boolean;
+      /** The attributes before the first change that the code makes again. */
+      readonly attributes?: Attributes;
     }
   | { readonly kind: 'impossible'; readonly why: string };
 
@@ -117,6 +129,8 @@ interface Body {
   readonly key?: string;
   readonly failure?: { readonly at?: string };
   readonly retryInMs?: number;
+  readonly redo?: string;
+  readonly attributes?: { readonly before?: Attributes };
   readonly status?: string;
   readonly saga?: boolean;
   readonly last?: boolean;
@@ -146,8 +160,14 @@ const GIVEN: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>([
   'await-opened',
   'await-settled',
   'attached',
+  'lease-ended',
   'checkpointed',
 ]);
+
+/** A re-drive is not cancelled, so it cleans nothing up. */
+function isGiven({ event, body }: Read): boolean {
+  return GIVEN.has(event.kind) && body.key?.startsWith(CLEANUP_CALL) !== true;
+}
 
 interface RedriveOptions {
   /** The ended execution, for messages. */
@@ -166,7 +186,7 @@ export function planRedrive(
   const turn = events.findIndex(({ event }) => event.kind === 'compensating');
   const isUndone = events.slice(turn).some(({ body }) => body.key?.startsWith('undo:') === true);
   if (turn >= 0 && isUndone) return { kind: 'impossible', why: whyNotForward(events, id) };
-  const given = events.filter(({ event }) => GIVEN.has(event.kind));
+  const given = withoutRetried(events).filter(isGiven);
   const start = from === undefined ? startOf(events, given) : namedStart(given, from);
   if (from !== undefined && start < 0) {
     return {
@@ -184,7 +204,32 @@ export function planRedrive(
   const kept = withoutLoose(given.slice(0, cut));
   const compensable = kept.some(({ body }) => body.saga === true);
   const reused = kept.length;
-  return { kind: 'plan', events: kept.map(({ event }) => again(event)), reused, compensable };
+  const reusing = { events: kept.map(({ event }) => again(event)), reused, compensable };
+  return { kind: 'plan', ...reusing, ...attributesBefore(events, kept) };
+}
+
+/** The code runs again from the last checkpoint that is kept. */
+function attributesBefore(
+  events: readonly Read[],
+  kept: readonly Read[],
+): { readonly attributes?: Attributes } {
+  const from = kept.findLast(({ event }) => event.kind === 'checkpointed')?.event.seq ?? 0;
+  const first = events.find(
+    ({ event, body }) => event.seq > from && body.attributes?.before !== undefined,
+  );
+  return present({ attributes: first?.body.attributes?.before });
+}
+
+/** Without failures after which the execution was retried, because their calls began anew. */
+function withoutRetried(events: readonly Read[]): readonly Read[] {
+  const redone = new Map<string, number>();
+  for (const { event, era, body } of events) {
+    const isRetry = event.kind === 'given-back' && typeof body.redo === 'string';
+    if (isRetry) redone.set(callOf(era, body.redo), event.seq);
+  }
+  const isRedone = ({ event, call = '' }: Read): boolean =>
+    event.kind === 'step-failed' && event.seq < (redone.get(call) ?? 0);
+  return events.filter((each) => !isRedone(each));
 }
 
 /** For an execution whose compensation began. */
@@ -225,11 +270,9 @@ function causeOf(events: readonly Read[]): Body | undefined {
   return events.findLast(({ event }) => CAUSES.has(event.kind))?.body;
 }
 
-const CAUSES: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>([
-  'compensating',
-  'failed',
-  'quarantined',
-]);
+const CAUSES: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>(
+  wordsIn('compensating failed quarantined'),
+);
 
 /**
  * Children and awaits that were still open belong to the old execution and would never notify the
@@ -272,7 +315,7 @@ function isSettlement({ event, body }: Read): boolean {
 function planUndoing(events: readonly Read[]): RedrivePlan {
   const turn = events.findIndex(({ event }) => event.kind === 'compensating');
   const before = turn < 0 ? events : events.slice(0, turn);
-  const given = before.filter(({ event }) => GIVEN.has(event.kind));
+  const given = before.filter(isGiven);
   if (!given.some(({ body }) => body.saga === true)) {
     return {
       kind: 'impossible',
@@ -289,10 +332,9 @@ function planUndoing(events: readonly Read[]): RedrivePlan {
 }
 
 /** Finished compensations and decisions of operators. Failures run again. */
-const UNDONE: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>([
-  'step-completed',
-  'signal-received',
-]);
+const UNDONE: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>(
+  wordsIn('step-completed signal-received'),
+);
 
 function causeEvent(events: readonly Read[]): NewEvent {
   const failure = causeOf(events)?.failure;

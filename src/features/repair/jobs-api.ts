@@ -10,7 +10,7 @@ import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
 import { listQueryOf } from '../../engine/requests.ts';
 import { projectOf } from '../../engine/submission.ts';
 import { inputOf } from '../../engine/values/place.ts';
-import type { ExecutionRecord, Status } from '../../execution/execution.ts';
+import { type ExecutionRecord, isTerminal, type Status } from '../../execution/execution.ts';
 import type { HistoryEvent } from '../../execution/history.ts';
 import {
   type ExecutionId,
@@ -19,10 +19,10 @@ import {
   type ProjectName,
   parsePipelineName,
 } from '../../execution/names.ts';
+import { historyPages } from '../../store/contract/body-pages.ts';
 import type { Instant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import { boundedText, present, shown } from '../../support/options.ts';
-import { bodyChars, readWithin } from '../../support/page-size.ts';
 import { inLanes, weightOfBytes } from '../../support/turns.ts';
 import type { Audited } from '../audit/model.ts';
 import { requireInput } from '../releases/input-api.ts';
@@ -328,8 +328,6 @@ function bodyOf({ job, input: { by, reason } }: PageRequest): Payload {
 
 // Re-drives an ended execution as a new one that reuses the finished steps (Y-20 … Y-22).
 
-const HISTORY_PAGE = 2_000;
-
 export function modeOf(mode: unknown): RedriveMode {
   if (mode === undefined || mode === 'forward') return 'forward';
   if (mode === 'compensate') return mode;
@@ -409,6 +407,14 @@ function redriveOf(
     throw new OperationRefused({ why: 'execution-unknown', id });
   }
   const { old, history } = ended;
+  // The history of an open execution can grow until the store checks that it has ended.
+  if (!isTerminal(old.status)) {
+    throw new OperationRefused({ why: 'not-ended', id, status: old.status });
+  }
+  if (old.erased !== undefined) {
+    const { at, by } = old.erased;
+    throw new OperationRefused({ why: 'execution-erased', id, at, by });
+  }
   if (history === 'too-large') {
     const why = `Its history has more than ${CHARS_MAX} characters. Submit the work again instead.`;
     throw new RedriveImpossible(id, why);
@@ -418,7 +424,10 @@ function redriveOf(
   return {
     of: id,
     project,
-    submit: { ...submitAgain(old, config.ids.next(), operation), ...present({ release }) },
+    submit: {
+      ...submitAgain(old, config.ids.next(), operation),
+      ...present({ release, attributes: plan.attributes }),
+    },
     events: plan.events,
     compensating: mode === 'compensate',
     compensable: plan.compensable,
@@ -434,6 +443,7 @@ function submitAgain(old: ExecutionRecord, id: ExecutionId, operation: Payload):
     ...{ id, project, pipeline, lane, input, lineage, tags, attributes },
     redriveOf: old.id,
     body: operation,
+    ...present({ lineageKey: old.key ?? old.lineageKey }),
     ...present({ deadlineMs, concurrency, rate, template, submittedBy, scheduled, traceparent }),
   };
 }
@@ -485,19 +495,19 @@ async function withHistories(
 async function fullHistory(config: EngineConfig, id: ExecutionId): Promise<Ended['history']> {
   const { executions } = config.store;
   const events: HistoryEvent[] = [];
-  for (let chars = 0; ; ) {
-    const page = { after: events.at(-1)?.seq ?? 0, limit: HISTORY_PAGE };
-    const { items, isCut } = await readWithin(page, (part) => executions.history({ id, ...part }), {
-      placeOf: ({ seq }) => seq,
-      charsOf: bodyChars,
-    });
-    for (const event of items) {
+  let chars = 0;
+  for await (const page of historyPages(executions, { id })) {
+    for (const event of page) {
       chars += bodyChars(event);
       events.push(event);
     }
     if (chars > CHARS_MAX) return 'too-large';
-    if (!isCut && items.length < HISTORY_PAGE) return events;
   }
+  return events;
+}
+
+function bodyChars({ body = '' }: { readonly body?: string }): number {
+  return body.length;
 }
 
 /** The body of a re-drive's `submitted` event. */

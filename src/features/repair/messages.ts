@@ -2,20 +2,25 @@
 
 import { type Static, Type } from 'typebox';
 import { commandResult, operationBody } from '../../protocol/messages/commands.ts';
-import { executionFilter, idParams } from '../../protocol/messages/execution.ts';
+import { executionFilter, idParams, refParams } from '../../protocol/messages/execution.ts';
 import {
   CODEC_MISSING,
   NO_EXECUTION,
-  type Operations,
+  operationsOf,
   READERS,
 } from '../../protocol/messages/operation.ts';
 import {
+  choice,
   closed,
   count,
   documented,
   executionId,
+  flag,
   instant,
+  integerWithin,
+  listOf,
   name,
+  optional,
   pageOf,
   paging,
   pipelineName,
@@ -23,109 +28,98 @@ import {
   releaseName,
   status,
   tagged,
+  text,
+  textWithin,
+  titled,
   uuid,
   value,
+  withExample,
 } from '../../protocol/messages/words.ts';
 
-const step = Type.String({
-  minLength: 1,
-  maxLength: 512,
-  description: 'Name or key of a call, such as `charge` or `step:charge#1`.',
-  examples: ['charge'],
-});
+const step = textWithin(
+  1,
+  512,
+  'Name or key of a call, such as `charge` or `step:charge#1`.',
+  'charge',
+);
 
 const failureCode = documented(name, 'Code of the failure.', 'bank-down');
 
 const deadLetter = closed(
   {
     execution: executionId,
-    pipeline: Type.String({ description: 'Name of the pipeline.' }),
-    release: Type.Optional(Type.String({ description: 'Release that it was pinned to.' })),
+    pipeline: text('Name of the pipeline.'),
+    release: optional(text('Release that it was pinned to.')),
     status,
-    category: Type.Enum(['retryable', 'permanent', 'denied', 'unknown'], {
-      description: 'Kind of failure. `retryable`: a retry may help.',
-    }),
-    code: Type.String({ description: 'Code of the failure.' }),
-    reason: Type.String({ description: 'Message of the failure.' }),
-    step: Type.Optional(Type.String({ description: 'Call that failed, if a call did.' })),
+    category: choice(
+      ['retryable', 'permanent', 'denied', 'unknown'],
+      'Kind of failure. `retryable`: a retry may help.',
+    ),
+    code: text('Code of the failure.'),
+    reason: text('Message of the failure.'),
+    step: optional(text('Call that failed, if a call did.')),
     attempts: documented(count, 'Number of attempts of that call.'),
     at: documented(instant, 'When the execution ended.'),
-    redrivenBy: Type.Optional(documented(executionId, 'Its last re-drive.')),
+    redrivenBy: optional(executionId, 'Its last re-drive.'),
   },
-  {
-    title: 'DeadLetter',
-    examples: [
-      {
-        execution: '01890a5d-ac96-774b-bcce-b302099a8057',
-        pipeline: 'order',
-        status: 'failed',
-        category: 'retryable',
-        code: 'bank-down',
-        reason: 'The bank did not respond.',
-        step: 'step:charge#1',
-        attempts: 5,
-        at: '2026-11-17T09:31:00.000Z',
-      },
-    ],
-  },
+  titled('DeadLetter', {
+    execution: '01890a5d-ac96-774b-bcce-b302099a8057',
+    pipeline: 'order',
+    status: 'failed',
+    category: 'retryable',
+    code: 'bank-down',
+    reason: 'The bank did not respond.',
+    step: 'step:charge#1',
+    attempts: 5,
+    at: '2026-11-17T09:31:00.000Z',
+  }),
 );
 
 export type DeadLetterMessage = Static<typeof deadLetter>;
 
 const FILTER = {
-  pipeline: Type.Optional(documented(pipelineName, 'Only this pipeline.')),
-  code: Type.Optional(documented(failureCode, 'Only failures with this code.')),
-  step: Type.Optional(documented(step, 'Only failures of this call.', 'step:charge#1')),
-  open: Type.Optional(
-    Type.Boolean({
-      description: 'Only dead letters without a re-drive. Default: false.',
-      examples: [true],
-    }),
-  ),
+  pipeline: optional(pipelineName, 'Only this pipeline.'),
+  code: optional(failureCode, 'Only failures with this code.'),
+  step: optional(step, 'Only failures of this call.', 'step:charge#1'),
+  open: optional(flag('Only dead letters without a re-drive. Default: false.', true)),
 };
 
 const deadLetterGroups = closed({
-  items: Type.Array(
+  items: listOf(
     closed({
-      pipeline: Type.String({ description: 'Name of the pipeline.', examples: ['order'] }),
-      code: Type.String({ description: 'Code of the failure.', examples: ['bank-down'] }),
-      step: Type.Optional(Type.String({ description: 'Call that failed.' })),
+      pipeline: text('Name of the pipeline.', 'order'),
+      code: text('Code of the failure.', 'bank-down'),
+      step: optional(text('Call that failed.')),
       count: documented(count, 'Number of dead letters in the group.', 12),
       at: documented(instant, 'When the newest one was written.'),
     }),
-    { description: 'All groups.' },
+    'All groups.',
   ),
 });
 
-const mode = Type.Enum(['forward', 'compensate'], {
-  description:
-    '`forward` continues the work; `compensate` continues to undo it. Default: `forward`.',
-});
+const mode = choice(
+  ['forward', 'compensate'],
+  '`forward` continues the work; `compensate` continues to undo it. Default: `forward`.',
+);
 
 const redriveBody = closed(
   {
-    mode: Type.Optional(mode),
-    from: Type.Optional(
-      documented(step, 'Call to start with. Default: the call that failed.', 'charge'),
+    mode: optional(mode),
+    from: optional(step, 'Call to start with. Default: the call that failed.', 'charge'),
+    release: optional(
+      name,
+      'Release to pin the new execution to. Default: the rollout decides, as for any new execution.',
+      'v2',
     ),
-    release: Type.Optional(
-      documented(
-        name,
-        'Release to pin the new execution to. Default: the rollout decides, as for any new execution.',
-        'v2',
-      ),
-    ),
-    input: Type.Optional(
-      documented(
-        value,
-        'Input of the new execution: any JSON value. Needs role `submit` too. Results of calls before its start stay. Default: the input of the old one.',
-        { amount: 4200 },
-      ),
+    input: optional(
+      value,
+      'Input of the new execution: any JSON value. Needs role `submit` too. Results of calls before its start stay. Default: the input of the old one.',
+      { amount: 4200 },
     ),
     tagged,
-    reason: Type.Optional(reason),
+    reason: optional(reason),
   },
-  { title: 'RedriveBody', examples: [{ from: 'charge', reason: 'The bank is up again.' }] },
+  titled('RedriveBody', { from: 'charge', reason: 'The bank is up again.' }),
 );
 
 export type RedriveBody = Static<typeof redriveBody>;
@@ -133,40 +127,28 @@ export type RedriveBody = Static<typeof redriveBody>;
 const made = closed({ id: executionId });
 
 const PACE = {
-  perSecond: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 1_000_000,
-      description: 'Most executions per second. Default: no limit.',
-    }),
+  perSecond: optional(
+    integerWithin(1, 1_000_000, 'Most executions per second. Default: no limit.'),
   ),
-  dryRun: Type.Optional(
-    Type.Boolean({
-      description: 'Only count what the job would do, and change nothing. Default: false.',
-    }),
-  ),
-  reason: Type.Optional(reason),
-  key: Type.Optional(
-    documented(
-      name,
-      'Idempotency key: the same key with the same content returns the first job. Default: the header `idempotency-key`, if any.',
-      'redrive-2026-11-17',
-    ),
+  dryRun: optional(flag('Only count what the job would do, and change nothing. Default: false.')),
+  reason: optional(reason),
+  key: optional(
+    name,
+    'Idempotency key: the same key with the same content returns the first job. Default: the header `idempotency-key`, if any.',
+    'redrive-2026-11-17',
   ),
 };
 
 const COUNTED_BY = {
-  countedBy: Type.Optional(
-    documented(
-      executionId,
-      'Id of a dry run: only items that existed when the dry run was submitted. Default: items that exist when this job is submitted.',
-    ),
+  countedBy: optional(
+    executionId,
+    'Id of a dry run: only items that existed when the dry run was submitted. Default: items that exist when this job is submitted.',
   ),
 };
 
 const bulkRedriveBody = closed(
   {
-    filter: Type.Optional(
+    filter: optional(
       closed(
         { ...executionFilter, ...FILTER },
         {
@@ -175,20 +157,15 @@ const bulkRedriveBody = closed(
         },
       ),
     ),
-    mode: Type.Optional(mode),
+    mode: optional(mode),
     ...COUNTED_BY,
     ...PACE,
   },
-  {
-    title: 'BulkRedriveBody',
-    examples: [
-      {
-        filter: { pipeline: 'order', code: 'bank-down', open: true },
-        perSecond: 50,
-        reason: 'The bank is up again.',
-      },
-    ],
-  },
+  titled('BulkRedriveBody', {
+    filter: { pipeline: 'order', code: 'bank-down', open: true },
+    perSecond: 50,
+    reason: 'The bank is up again.',
+  }),
 );
 
 export type BulkRedriveBody = Static<typeof bulkRedriveBody>;
@@ -200,7 +177,7 @@ const bulkCancelBody = closed(
     filter: closed(
       {
         ...executionFilter,
-        status: Type.Optional(
+        status: optional(
           Type.Union([OPEN_STATUS, Type.Array(OPEN_STATUS, { maxItems: 3 })], {
             description: 'Only this state, or these. Default: all open ones.',
           }),
@@ -211,10 +188,10 @@ const bulkCancelBody = closed(
     ...COUNTED_BY,
     ...PACE,
   },
-  {
-    title: 'BulkCancelBody',
-    examples: [{ filter: { pipeline: 'import', tag: 'tuesday' }, reason: 'Wrong file.' }],
-  },
+  titled('BulkCancelBody', {
+    filter: { pipeline: 'import', tag: 'tuesday' },
+    reason: 'Wrong file.',
+  }),
 );
 
 export type BulkCancelBody = Static<typeof bulkCancelBody>;
@@ -227,10 +204,7 @@ export const bulkRepinBody = closed(
     to: documented(releaseName, 'Release to pin them to.'),
     ...PACE,
   },
-  {
-    title: 'BulkRepinBody',
-    examples: [{ from: 'v1', to: 'v2', reason: 'v1 is to be retired.' }],
-  },
+  titled('BulkRepinBody', { from: 'v1', to: 'v2', reason: 'v1 is to be retired.' }),
 );
 
 export type BulkRepinBody = Static<typeof bulkRepinBody>;
@@ -239,38 +213,57 @@ const outcomes = Type.Record(Type.String(), count, {
   description: 'Number of executions by outcome, such as `submitted` or `would-submit`.',
 });
 
+const jobFilter = Type.Record(
+  Type.String(),
+  Type.Union([Type.String(), Type.Boolean(), Type.Array(Type.String())]),
+  {
+    description:
+      'Filter of a cancel or a re-drive, by the names of its request. Empty: everything of the project.',
+    examples: [{ pipeline: 'order', code: 'bank-down', open: true }],
+  },
+);
+
 export const job = closed(
   {
     id: executionId,
-    action: Type.Enum(['redrive', 'cancel', 'repin'], { description: 'The action on each item.' }),
+    action: choice(['redrive', 'cancel', 'repin'], 'The action on each item.'),
     status,
-    paused: Type.Boolean({ description: 'True while an operator holds it.' }),
-    dryRun: Type.Boolean({ description: 'True if it only counts.' }),
-    actor: Type.String({ description: 'The actor that started it.' }),
-    reason: Type.String({ description: 'Reason that the caller gave. Empty if none.' }),
+    paused: flag('True while an operator holds it.'),
+    dryRun: flag('True if it only counts.'),
+    actor: text('The actor that started it.'),
+    reason: text('Reason that the caller gave. Empty if none.'),
     submittedAt: documented(instant, 'When it was started.'),
-    endedAt: Type.Optional(documented(instant, 'When it ended.')),
+    endedAt: optional(instant, 'When it ended.'),
+    filter: optional(jobFilter),
+    expected: optional(
+      count,
+      'Number of items that the dry run `countedBy` had counted. Lists leave it out.',
+      1_200,
+    ),
     seen: Type.Integer({ minimum: 0, description: 'Number of items so far.' }),
     outcomes,
+    results: optional(
+      Type.Record(Type.String(), count, {
+        description:
+          'Number of executions that a re-drive created, by their state now, of the first 10,000. Lists leave it out.',
+      }),
+    ),
   },
-  {
-    title: 'Job',
-    examples: [
-      {
-        id: '01890a5d-d4e5-7f60-8172-93a4b5c6d7e8',
-        action: 'redrive',
-        status: 'completed',
-        paused: false,
-        dryRun: false,
-        actor: 'ann (a2b3c4d5e6f7a2b3)',
-        reason: 'The bank is up again.',
-        submittedAt: '2026-11-17T10:00:00.000Z',
-        endedAt: '2026-11-17T10:00:24.000Z',
-        seen: 1_200,
-        outcomes: { submitted: 1_200 },
-      },
-    ],
-  },
+  titled('Job', {
+    id: '01890a5d-d4e5-7f60-8172-93a4b5c6d7e8',
+    action: 'redrive',
+    status: 'completed',
+    paused: false,
+    dryRun: false,
+    actor: 'ann (a2b3c4d5e6f7a2b3)',
+    reason: 'The bank is up again.',
+    submittedAt: '2026-11-17T10:00:00.000Z',
+    endedAt: '2026-11-17T10:00:24.000Z',
+    filter: { pipeline: 'order', code: 'bank-down', open: true },
+    ...{ expected: 1_200, seen: 1_200 },
+    outcomes: { submitted: 1_200 },
+    results: { completed: 1_150, failed: 48, running: 2 },
+  }),
 );
 
 export type JobMessage = Static<typeof job>;
@@ -281,21 +274,18 @@ const jobItemPage = pageOf(
   closed(
     {
       target: documented(executionId, 'Execution that the job acted on.'),
-      outcome: Type.String({ description: 'The outcome.' }),
-      made: Type.Optional(documented(uuid, 'Execution that a re-drive created.')),
+      outcome: text('The outcome.'),
+      made: optional(uuid, 'Execution that a re-drive created.'),
+      madeStatus: optional(status, 'State of that execution now.'),
       at: documented(instant, 'When the outcome was written.'),
     },
-    {
-      title: 'JobItem',
-      examples: [
-        {
-          target: '01890a5d-ac96-774b-bcce-b302099a8057',
-          outcome: 'submitted',
-          made: '01890a5e-0102-7304-8506-0708090a0b0c',
-          at: '2026-11-17T10:00:00.200Z',
-        },
-      ],
-    },
+    titled('JobItem', {
+      target: '01890a5d-ac96-774b-bcce-b302099a8057',
+      outcome: 'submitted',
+      made: '01890a5e-0102-7304-8506-0708090a0b0c',
+      madeStatus: 'completed',
+      at: '2026-11-17T10:00:00.200Z',
+    }),
   ),
 );
 
@@ -313,10 +303,9 @@ const COMMANDED = {
   },
 } as const;
 
-export const repairOperations = {
+export const repairOperations = operationsOf('Repair', {
   listDeadLetters: {
     at: 'GET /v1/dead-letters',
-    tag: 'Repair',
     summary: 'List dead letters',
     description:
       'Returns executions that failed or were quarantined and match all filters, newest first, with cause and step. The response has an `ETag` for `If-None-Match`.',
@@ -326,7 +315,6 @@ export const repairOperations = {
   },
   groupDeadLetters: {
     at: 'GET /v1/dead-letters/groups',
-    tag: 'Repair',
     summary: 'Count dead letters by cause',
     description:
       'Counts the newest 10,000 dead letters by pipeline, code and step, largest group first.',
@@ -342,7 +330,6 @@ export const repairOperations = {
   },
   readDeadLetter: {
     at: 'GET /v1/dead-letters/:id',
-    tag: 'Repair',
     summary: 'Read the dead letter of an execution',
     description: 'Returns why one execution ended badly: code, message, step and attempts.',
     allows: READERS,
@@ -351,12 +338,11 @@ export const repairOperations = {
   },
   redriveExecution: {
     at: 'POST /v1/executions/:id/redrive',
-    tag: 'Repair',
     summary: 'Re-drive an ended execution',
     description:
       'Submits a new execution that reuses the finished steps and continues with the failed one, with the same input or an edited one. Writes an audit record. An execution has at most one open re-drive, so a repetition is refused with `redrive-open`.',
     allows: ['operate'],
-    params: idParams,
+    params: refParams,
     body: redriveBody,
     takesValues: true,
     responses: {
@@ -366,47 +352,41 @@ export const repairOperations = {
         codes: ['execution-unknown', 'release-unknown'],
       },
       409: {
-        what: 'The execution is open, a re-drive of it is open, or nothing would be done again. Nothing was written.',
-        codes: ['not-ended', 'redrive-open', 'redrive-impossible', 'release-retired'],
+        what: 'The execution is open or erased, a re-drive of it is open, or nothing would be done again. Nothing was written.',
+        codes: [
+          ...(['not-ended', 'redrive-open', 'redrive-impossible', 'release-retired'] as const),
+          ...(['execution-erased'] as const),
+        ],
       },
     },
   },
   skipCompensation: {
     at: 'POST /v1/executions/:id/skip-compensation',
-    tag: 'Repair',
     summary: 'Skip a compensation',
     description:
       'Lets a compensating execution leave out the compensation of one step. Writes a message to the execution, and an audit record with your reason. Use it when a person has undone the step. Repeating it sends the message again.',
     allows: ['operate'],
-    params: idParams,
+    params: refParams,
     body: closed(
-      {
-        step,
-        reason: Type.String({
-          minLength: 1,
-          maxLength: 1_024,
-          description: 'The reason. Required; stored in the audit record.',
-        }),
-      },
-      { examples: [{ step: 'charge', reason: 'Refunded by hand.' }] },
+      { step, reason: textWithin(1, 1_024, 'The reason. Required; stored in the audit record.') },
+      withExample({ step: 'charge', reason: 'Refunded by hand.' }),
     ),
     responses: COMMANDED,
   },
   retryCompensation: {
     at: 'POST /v1/executions/:id/retry-compensation',
-    tag: 'Repair',
     summary: 'Retry a compensation now',
     description:
       'Lets a compensating execution try the compensation of one step now, before its next attempt is due. Writes a message to the execution, and an audit record. Repeating it sends the message again.',
     allows: ['operate'],
-    params: idParams,
+    params: refParams,
     body: closed(
-      { step, reason: Type.Optional(reason) },
-      { examples: [{ step: 'charge', reason: 'The bank is up again.' }] },
+      { step, reason: optional(reason) },
+      withExample({ step: 'charge', reason: 'The bank is up again.' }),
     ),
     responses: COMMANDED,
   },
-} as const satisfies Operations;
+});
 
 export const MADE = {
   202: { what: 'The job is stored. Its id is the id of an execution.', schema: made },
@@ -445,10 +425,9 @@ const NO_JOB = {
   404: { what: 'The project has no such job.', codes: ['execution-unknown', 'not-found'] },
 } as const;
 
-export const jobOperations = {
+export const jobOperations = operationsOf('Jobs', {
   redriveMany: {
     at: 'POST /v1/jobs/redrive',
-    tag: 'Jobs',
     summary: 'Re-drive many dead letters',
     description:
       'Starts a job that re-drives every dead letter that matches the filter and exists now. Writes an audit record, unless it is a dry run. To make retries safe, send a `key`.',
@@ -458,7 +437,6 @@ export const jobOperations = {
   },
   cancelMany: {
     at: 'POST /v1/jobs/cancel',
-    tag: 'Jobs',
     summary: 'Cancel many executions',
     description:
       'Starts a job that cancels every open execution that matches the filter and exists now. Writes an audit record, unless it is a dry run. To make retries safe, send a `key`.',
@@ -468,7 +446,6 @@ export const jobOperations = {
   },
   listJobs: {
     at: 'GET /v1/jobs',
-    tag: 'Jobs',
     summary: 'List jobs',
     description: "Returns the project's jobs, newest first, with their counts so far.",
     allows: ['operate'],
@@ -477,16 +454,15 @@ export const jobOperations = {
   },
   readJob: {
     at: 'GET /v1/jobs/:id',
-    tag: 'Jobs',
     summary: 'Read a job',
-    description: 'Returns the state of one job and the number of items by outcome so far.',
+    description:
+      'Returns the state of one job, the number of items by outcome so far, and the states of the executions that it created.',
     allows: ['operate'],
     params: idParams,
     responses: { 200: { what: 'The job.', schema: job }, ...NO_JOB, ...CODEC_MISSING },
   },
   listJobItems: {
     at: 'GET /v1/jobs/:id/items',
-    tag: 'Jobs',
     summary: 'List the items of a job',
     description: 'Returns the outcome of each item, by execution. A dry run has no items.',
     allows: ['operate'],
@@ -512,4 +488,4 @@ export const jobOperations = {
     description:
       'Cancels the job. Items that it has done stay done. Writes an audit record. A job that has ended is refused.',
   }),
-} as const satisfies Operations;
+});

@@ -1,5 +1,6 @@
 // The part of the port that keeps dead letters, re-drives and the outcomes of bulk jobs (Y-10 … Y-23).
 
+import type { Status } from '../../execution/execution.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import type { CommandRefusal, RedriveRefusal, SubmitRefusal } from '../../execution/refusal.ts';
 import type { Instant } from '../../support/clock.ts';
@@ -23,6 +24,8 @@ export interface RepairStore {
   noteJobItem(request: NoteJobItem): Promise<void>;
   /** Sorted by target. */
   jobItems(query: ListJobItems): Promise<readonly JobItem[]>;
+  /** How many executions that the job submitted have each status now, of the first 10,000. */
+  jobResults(query: { readonly job: ExecutionId }): Promise<JobResults>;
 }
 
 export interface Redrive extends RedriveRequest, Audited {
@@ -65,9 +68,13 @@ export interface JobItem {
   readonly outcome: string;
   /** The execution that a re-drive submitted. */
   readonly made?: ExecutionId;
+  /** The status of that execution now. Absent if it was removed. */
+  readonly madeStatus?: Status;
   /** When. */
   readonly at: Instant;
 }
+
+export type JobResults = Readonly<Partial<Record<Status, number>>>;
 
 export interface NoteJobItem {
   readonly job: ExecutionId;

@@ -1,5 +1,6 @@
 // Routes for failed executions: dead letters, re-drives and compensations.
 
+import type { ExecutionFilter } from '../../engine/holdfast.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import { parseExecutionId } from '../../execution/names.ts';
 import { commandReply } from '../../protocol/rest/executions.ts';
@@ -17,7 +18,8 @@ import {
   type RouteCall,
   routesOf,
 } from '../../protocol/rest/route.ts';
-import { formatInstant } from '../../support/clock.ts';
+import type { AttributeFilter } from '../../store/contract/execution-reads.ts';
+import { formatInstant, type Instant } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import { present } from '../../support/options.ts';
 import { type AnyJobInput, REPIN_PIPELINE } from '../releases/repin-api.ts';
@@ -133,7 +135,11 @@ export const bulkRoutes: readonly Route[] = routesOf(jobOperations, {
 
   async readJob(coordinator, { params, caller }) {
     const record = await jobFor(coordinator, caller, params.id);
-    return { status: 200, body: await jobMessage(coordinator, record) };
+    const expected = await expectedOf(coordinator, record);
+    const job = { ...(await jobMessage(coordinator, record)), ...present({ expected }) };
+    if (job.action !== 'redrive' || job.dryRun) return { status: 200, body: job };
+    const results = await coordinator.store.executions.jobResults({ job: record.id });
+    return { status: 200, body: { ...job, results } };
   },
 
   async listJobItems(coordinator, { params, query, caller }) {
@@ -227,13 +233,55 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
+/** What the dry run counted that a person saw. Retention may have removed it. */
+async function expectedOf(
+  coordinator: Coordinator,
+  { input, project }: ExecutionRecord,
+): Promise<number | undefined> {
+  const decoded = (await coordinator.holdfast.decode(input, { project })) as AnyJobInput;
+  const counted = 'counted' in decoded ? decoded.counted : undefined;
+  const dryRun = counted && (await coordinator.store.executions.read(counted.id));
+  if (dryRun === undefined || dryRun.project !== project) return undefined;
+  return (await jobIfReadable(coordinator, dryRun))?.seen;
+}
+
+/** The filter of a job, as its request had it. All numbers in a filter are times. */
+function jobFilterOf(job: AnyJobInput): JobMessage['filter'] {
+  if (job.act === 'move') return undefined;
+  const filter: ExecutionFilter = job.filter;
+  const { project: _, status, attribute, ...rest } = filter;
+  const where = [attribute ?? []].flat().flatMap(whereOf);
+  const values = Object.entries(rest).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : [[name, typeof value === 'number' ? formatInstant(value as Instant) : value] as const],
+  );
+  return {
+    ...Object.fromEntries(values as [string, string | boolean][]),
+    ...(status && { status: [status].flat() }),
+    ...(where.length > 0 && { where }),
+  };
+}
+
+function whereOf({ name, equals, min, max }: AttributeFilter): readonly string[] {
+  const found = [
+    ...(equals === undefined
+      ? []
+      : [`${name}=${typeof equals === 'string' ? `"${equals}"` : equals}`]),
+    ...(min === undefined ? [] : [`${name}>=${min}`]),
+    ...(max === undefined ? [] : [`${name}<=${max}`]),
+  ];
+  return found.length === 0 ? [name] : found;
+}
+
 async function jobMessage(
   { holdfast, store }: Coordinator,
   record: ExecutionRecord,
 ): Promise<JobMessage> {
   const { id, status, holds, input, progress, project } = record;
   const decoded = await holdfast.decode(input, { project });
-  const { act, dryRun, by: actor, reason } = decoded as AnyJobInput;
+  const job = decoded as AnyJobInput;
+  const { act, dryRun, by: actor, reason } = job;
   const [end] = await store.executions.outcomes([id]);
   const { out } = JSON.parse(end?.event.body ?? '{}') as { readonly out?: object };
   const counted = status === 'completed' ? out : progress;
@@ -251,6 +299,7 @@ async function jobMessage(
       reason,
     },
     ...writtenTimes(record, 'submittedAt', 'endedAt'),
+    ...present({ filter: jobFilterOf(job) }),
     ...{ seen, outcomes },
   };
 }

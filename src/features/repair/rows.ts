@@ -80,6 +80,7 @@ export interface JobItemRow {
   readonly outcome: string;
   readonly made: string | null;
   readonly at: number;
+  readonly made_status?: number | null;
 }
 
 export function toJobItem(row: JobItemRow): JobItem {
@@ -87,6 +88,7 @@ export function toJobItem(row: JobItemRow): JobItem {
     target: row.target as ExecutionId,
     outcome: outcomeOf(row.outcome),
     ...(row.made === null ? {} : { made: row.made as ExecutionId }),
+    ...(row.made_status == null ? {} : { madeStatus: toStatus(row.made_status) }),
     at: toInstant(row.at),
   };
 }
@@ -108,9 +110,9 @@ export function fromItemResult(
 }
 
 /** An item that was refused before the store was asked. */
-export function fromRefusedItem(outcome: string): Pick<JobItemRow, 'outcome'> & {
-  readonly answer: string;
-} {
+export function fromRefusedItem(
+  outcome: string,
+): Pick<JobItemRow, 'outcome'> & { readonly answer: string } {
   const why = storedOutcome(outcome);
   return { outcome: why, answer: JSON.stringify({ kind: 'refused', why }) };
 }

@@ -1,13 +1,13 @@
 // The archive for operators: removed executions, their documents, and checks of these.
 
-import { isDate } from 'node:util/types';
 import type { Archive } from '../../archive/port.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Page } from '../../engine/holdfast.ts';
+import { instantOption } from '../../engine/requests.ts';
 import { cursorOf, projectOf } from '../../engine/submission.ts';
 import { TERMINAL, type TerminalStatus } from '../../execution/execution.ts';
 import { type ExecutionId, parseExecutionId, parsePipelineName } from '../../execution/names.ts';
-import { type Instant, toInstant } from '../../support/clock.ts';
+import { formatInstant, toInstant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
@@ -18,6 +18,7 @@ import {
   requireMethods,
   requireOneOf,
   shown,
+  wordsIn,
 } from '../../support/options.ts';
 import { cursorPage } from '../../support/page-size.ts';
 import {
@@ -89,9 +90,9 @@ export interface ArchiveRun {
   readonly cursor?: string;
 }
 
-const LIST_NAMES: readonly (keyof ArchiveListOptions)[] = [
-  ...(['project', 'pipeline', 'status', 'tag', 'text', 'from', 'to', 'cursor', 'limit'] as const),
-];
+const LIST_NAMES: readonly (keyof ArchiveListOptions)[] = wordsIn(
+  'project pipeline status tag text from to cursor limit',
+);
 const TEXT_BYTES_MAX = 1_024;
 const TERMINALS = [...TERMINAL] as TerminalStatus[];
 const CURSOR = /^(\d{1,15}):([0-9a-f-]{36})$/;
@@ -144,11 +145,18 @@ export class Archives {
 
   /**
    * Returns the content of an archived document, or undefined if there is none. Throws as `get`
-   * does.
+   * does, and a `Fault` with code `value-erased` if the execution was erased.
    */
   async document(id: string, name: string): Promise<Uint8Array | undefined> {
     boundedText('The name of a document', name, TEXT_BYTES_MAX);
     const found = await this.get(id);
+    if (found?.erased?.ofArchive === true) {
+      const { at, by } = found.erased;
+      throw new Fault(
+        'value-erased',
+        `The documents of execution ${id} were erased at ${formatInstant(at)} by ${by}. The archive has their digests and no copy.`,
+      );
+    }
     const document = found?.documents.find((each) => each.name === name);
     if (found === undefined || document === undefined) return undefined;
     const bytes = await readDocument(this.#archive(), found.place, document);
@@ -162,7 +170,8 @@ export class Archives {
    */
   async verify(id: string): Promise<Verified | undefined> {
     const found = await this.#find(id);
-    return found === undefined ? undefined : verifyDocuments(this.#archive(), found);
+    if (found === undefined) return undefined;
+    return verifyDocuments(this.#archive(), found, found.erased?.ofArchive === true);
   }
 
   /**
@@ -216,8 +225,8 @@ function queryOf(given: ArchiveListOptions): ListArchived {
     ...(status === undefined ? {} : { status: requireOneOf('status', status, TERMINALS) }),
     ...(tag === undefined ? {} : { tag: boundedText('tag', tag, 256) }),
     ...(text === undefined ? {} : { words: wordsFrom(text) }),
-    ...(from === undefined ? {} : { from: instantOf('from', from) }),
-    ...(to === undefined ? {} : { to: instantOf('to', to) }),
+    ...(from === undefined ? {} : { from: instantOption('from', from) }),
+    ...(to === undefined ? {} : { to: instantOption('to', to) }),
     ...(cursor === undefined ? {} : { before: placeOf(cursor) }),
   };
 }
@@ -226,11 +235,6 @@ function wordsFrom(text: string): readonly string[] {
   const words = searchWords(boundedText('text', text, TEXT_BYTES_MAX));
   if (words.length > 0) return words;
   throw new InvalidInput(`text must have a letter or a digit; got ${shown(text)}.`);
-}
-
-function instantOf(what: string, date: Date): Instant {
-  if (isDate(date) && Number.isFinite(date.getTime())) return toInstant(date.getTime());
-  throw new InvalidInput(`${what} must be a Date; got ${shown(date)}.`);
 }
 
 function placeOf(cursor: unknown): ArchivedPlace {

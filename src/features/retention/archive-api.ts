@@ -6,19 +6,18 @@ import { attachmentAt } from '../../engine/values/place.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { ExecutionId, InteractionId } from '../../execution/names.ts';
-import type {
-  AttachmentSummary,
-  ChildSummary,
-  ExecutionStore,
-} from '../../store/contract/execution-store.ts';
+import type { AttachmentSummary, ChildSummary } from '../../store/contract/execution-reads.ts';
+import type { ExecutionStore } from '../../store/contract/execution-store.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
 import { Fault } from '../../support/fault.ts';
+import { wordsIn } from '../../support/options.ts';
 import { readAll } from '../../support/page-size.ts';
 import { weightOfParsing } from '../../support/turns.ts';
 import type { AuditRecord } from '../audit/model.ts';
 import type { Answer } from '../awaits/model.ts';
 import type { InteractionFound } from '../awaits/port.ts';
+import { erasedDocument, isErasedDocument, largeValuesIn } from '../erasure/model.ts';
 import type { DeadLetterRecord } from '../repair/model.ts';
 import {
   ARCHIVE_FORMAT,
@@ -44,14 +43,9 @@ export async function writeExecution(
   { archive, decodes }: Archiving,
   id: ExecutionId,
 ): Promise<Written | undefined> {
-  const { executions } = config.store;
-  const gathered = await gather(executions, id);
-  if (gathered === undefined) return undefined;
-  const { execution, attachments, seen } = gathered;
-  await config.jobLimits.begin(execution.project, weightOfParsing(charsIn(gathered)));
-  const payloads = config.payloads.of(execution.project);
-  const drafts = await documentsOf(gathered, new Values(payloads, decodes));
-  const place = placeOf(execution.project, execution.endedAt, nameOf(id, drafts, attachments));
+  const planned = await plan(config, decodes, id);
+  if (planned === undefined) return undefined;
+  const { execution, attachments, seen, drafts, place } = planned;
   const put = async (draft: Draft): Promise<ArchivedDocument> => {
     const { name, type, title, bytes } = draft;
     await archive.put({ path: `${place}/${name}`, type, bytes });
@@ -74,6 +68,76 @@ export async function writeExecution(
   const bytes = jsonBytes(manifest);
   await archive.put({ path: `${place}/${MANIFEST}`, type: JSON_TYPE, bytes });
   return { place, digest: digestOf(bytes), seen };
+}
+
+interface Planned extends Gathered {
+  readonly place: string;
+  /** All documents except attachments and the manifest. */
+  readonly drafts: readonly Draft[];
+}
+
+async function plan(
+  config: EngineConfig,
+  decodes: boolean,
+  id: ExecutionId,
+): Promise<Planned | undefined> {
+  const gathered = await gather(config.store.executions, id);
+  if (gathered === undefined) return undefined;
+  const { execution, attachments } = gathered;
+  await config.jobLimits.begin(execution.project, weightOfParsing(charsIn(gathered)));
+  const payloads = config.payloads.of(execution.project);
+  const drafts = await documentsOf(gathered, new Values(payloads, decodes));
+  const place = placeOf(execution.project, execution.endedAt, nameOf(id, drafts, attachments));
+  return { ...gathered, drafts, place };
+}
+
+/**
+ * Erases documents of an execution whose rows are still in the store: a process wrote them and ended
+ * before it could remove the rows. Their place follows from the values, so erase those later.
+ */
+export async function eraseLeftDocuments(
+  config: EngineConfig,
+  { archive, decodes }: Archiving,
+  id: ExecutionId,
+): Promise<void> {
+  const planned = await plan(config, decodes, id);
+  if (planned === undefined) return;
+  const { attachments, drafts, place } = planned;
+  const files = attachments.flatMap(({ name }, nth) => {
+    const file = attachmentFile(nth, name);
+    return [file, `${file}.sealed`];
+  });
+  for (const name of [...drafts.map((draft) => draft.name), ...files]) {
+    const bytes = await archive.get(`${place}/${name}`);
+    if (bytes !== undefined) await eraseDocument(archive, place, { name, sha256: digestOf(bytes) });
+  }
+}
+
+/** Erases the documents that a manifest names. Returns the digits of their large values (F-14). */
+export async function eraseDocuments(archive: Archive, at: ArchivedAt): Promise<readonly string[]> {
+  const manifest = await readManifest(archive, at);
+  if (manifest === undefined) {
+    throw new Fault(
+      'archive-damaged',
+      `The manifest in ${at.place} is missing or changed, so the documents to erase are not known. Their erasure stays pending. Restore the manifest from a copy of the archive, and erase the execution again.`,
+    );
+  }
+  for (const each of manifest.documents) {
+    const bytes = await archive.get(`${at.place}/${each.name}`);
+    if (bytes !== undefined) await eraseDocument(archive, at.place, each);
+  }
+  return largeValuesIn(manifest.documents);
+}
+
+type Named = Pick<ArchivedDocument, 'name' | 'sha256'>;
+
+function eraseDocument(archive: Archive, place: string, { name, sha256 }: Named): Promise<void> {
+  const bytes = erasedDocument(sha256);
+  return archive.put({ path: `${place}/${name}`, type: JSON_TYPE, bytes });
+}
+
+function attachmentFile(nth: number, name: string): string {
+  return `attachments/${String(nth + 1).padStart(3, '0')}-${safeName(name)}`;
 }
 
 function charsIn({ history, inbox }: Gathered): number {
@@ -110,7 +174,9 @@ function safeName(name: string): string {
 }
 
 /** Faults with which a codec refuses a value. */
-const SEALED: ReadonlySet<string> = new Set(['codec-missing', 'codec-refused', 'codec-broken']);
+const SEALED: ReadonlySet<string> = new Set(
+  wordsIn('codec-missing codec-refused codec-broken value-erased'),
+);
 
 async function attachmentOf(
   { store, payloads }: EngineConfig,
@@ -123,7 +189,7 @@ async function attachmentOf(
 ): Promise<Draft | undefined> {
   const stored = await store.executions.attachment({ id: execution.id, name });
   if (stored === undefined) return undefined;
-  const file = `attachments/${String(nth + 1).padStart(3, '0')}-${safeName(name)}`;
+  const file = attachmentFile(nth, name);
   const isSealed = stored.sealed !== undefined;
   try {
     const at = attachmentAt(execution, name);
@@ -189,7 +255,11 @@ async function gather(store: ExecutionStore, id: ExecutionId): Promise<Gathered 
         ...(last && { before: last.id }),
       }),
     ),
-    seen: { late, ...(letter?.redrivenBy && { redrivenBy: letter.redrivenBy }) },
+    seen: {
+      late,
+      ...(letter?.redrivenBy && { redrivenBy: letter.redrivenBy }),
+      ...(execution.erased && { erased: true }),
+    },
   };
   return (await store.read(id)) === undefined ? undefined : gathered;
 }
@@ -263,19 +333,24 @@ export async function readDocument(
 export type Damage = {
   /** The file name. */
   readonly document: string;
-  /** `missing` or `changed`. */
-  readonly why: 'missing' | 'changed';
+  /** `missing`, `changed`, or `not-erased` if it still has values of an erased execution. */
+  readonly why: 'missing' | 'changed' | 'not-erased';
 };
 
 /**
- * The result of `archive.verify`: `intact` with the number of `documents`, or `damaged` with the
- * `damages`.
+ * The result of `archive.verify`: `intact` with the number of `documents`, `erased` if their values
+ * were erased and their digests are intact, or `damaged` with the `damages`.
  */
 export type Verified =
-  | { readonly kind: 'intact'; readonly documents: number }
+  | { readonly kind: 'intact' | 'erased'; readonly documents: number }
   | { readonly kind: 'damaged'; readonly damages: readonly Damage[] };
 
-export async function verifyDocuments(archive: Archive, at: ArchivedAt): Promise<Verified> {
+/** Verifies documents. `isErased`: all that exist must be erased (F-14). */
+export async function verifyDocuments(
+  archive: Archive,
+  at: ArchivedAt,
+  isErased: boolean,
+): Promise<Verified> {
   const manifest = await readManifest(archive, at);
   if (manifest === undefined) {
     const bytes = await archive.get(`${at.place}/${MANIFEST}`);
@@ -285,10 +360,21 @@ export async function verifyDocuments(archive: Archive, at: ArchivedAt): Promise
   const damages: Damage[] = [];
   for (const { name, sha256 } of manifest.documents) {
     const bytes = await archive.get(`${at.place}/${name}`);
-    if (bytes === undefined) damages.push({ document: name, why: 'missing' });
-    else if (digestOf(bytes) !== sha256) damages.push({ document: name, why: 'changed' });
+    const why = isErased ? whyNotErased(bytes, sha256) : whyDamaged(bytes, sha256);
+    if (why !== undefined) damages.push({ document: name, why });
   }
   return damages.length === 0
-    ? { kind: 'intact', documents: manifest.documents.length }
+    ? { kind: isErased ? 'erased' : 'intact', documents: manifest.documents.length }
     : { kind: 'damaged', damages };
+}
+
+function whyDamaged(bytes: Uint8Array | undefined, sha256: string): Damage['why'] | undefined {
+  if (bytes === undefined) return 'missing';
+  return digestOf(bytes) === sha256 ? undefined : 'changed';
+}
+
+/** A document that is gone has no values either. */
+function whyNotErased(bytes: Uint8Array | undefined, sha256: string): Damage['why'] | undefined {
+  if (bytes === undefined || isErasedDocument(bytes, sha256)) return undefined;
+  return digestOf(bytes) === sha256 ? 'not-erased' : 'changed';
 }

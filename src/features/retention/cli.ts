@@ -174,11 +174,12 @@ async function verify(
   rest: readonly string[],
 ): Promise<ExitCode> {
   const isAll = typed.isSet('all') && rest.length === 0;
-  let [checked, broken] = [0, 0];
+  let [checked, broken, erased] = [0, 0, 0];
   const check = async ({ id }: Pick<ArchivedMessage, 'id'>): Promise<void> => {
     const found = await client.archive.verify(id);
     checked += 1;
     if (found.kind === 'damaged') broken += 1;
+    if (found.kind === 'erased') erased += 1;
     if (typed.isSet('json')) printLine({ id, ...found });
     else if (found.kind === 'damaged') {
       for (const { document, why } of found.damages) print(`${id} ${document} is ${why}`);
@@ -191,7 +192,8 @@ async function verify(
     }
   } else await check({ id: one(rest) });
   endProgress();
-  if (!typed.isSet('json')) print(`${checked} checked, ${broken} damaged`);
+  const gone = erased === 0 ? '' : `, ${erased} erased`;
+  if (!typed.isSet('json')) print(`${checked} checked, ${broken} damaged${gone}`);
   return broken === 0 ? 0 : 1;
 }
 

@@ -7,7 +7,9 @@ import type { HistoryEvent } from '../../execution/history.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
 import { Fault } from '../../support/fault.ts';
+import { present, wordsIn } from '../../support/options.ts';
 import { viewOf } from '../../support/value.ts';
+import { ERASED_BY } from '../erasure/model.ts';
 import type { Gathered, InteractionParts } from './archive-api.ts';
 
 export const ARCHIVE_FORMAT = 'holdfast-archive-1';
@@ -21,7 +23,8 @@ export async function documentsOf(gathered: Gathered, values: Values): Promise<r
   const report = reportOf({ gathered, steps, input, end });
   const documents = [
     json('record.json', {
-      ...timed(execution),
+      ...timed({ ...execution, ...present({ startedAt: startOf(history) }) }),
+      ...present({ templateId: qualifiedTemplateOf(execution) }),
       input,
       ...(execution.progress && { progress: await values.ofPayload(execution.progress) }),
       end,
@@ -43,6 +46,16 @@ export async function documentsOf(gathered: Gathered, values: Values): Promise<r
     { name: 'report.md', type: 'text/markdown; charset=utf-8', bytes: Buffer.from(report) },
   ];
   return [...documents, ...values.drafts.values()];
+}
+
+/** When a worker first claimed it. Undefined if none did. */
+function startOf(history: readonly HistoryEvent[]): Instant | undefined {
+  return history.find(({ kind }) => kind === 'claimed')?.at;
+}
+
+/** Unique over all projects: `<project>/<id>@<version>`. */
+function qualifiedTemplateOf({ project, template }: ExecutionRecord): string | undefined {
+  return template && `${project}/${template.id}@${template.version}`;
 }
 
 async function inboxOf({ inbox }: Gathered, values: Values): Promise<readonly Draft[]> {
@@ -82,10 +95,11 @@ function json(name: string, value: unknown): Draft {
   return { name, type: JSON_TYPE, bytes: jsonBytes(value) };
 }
 
-const TIMES: ReadonlySet<string> = new Set([
-  ...['at', 'submittedAt', 'endedAt', 'claimedAt', 'deadlineAt', 'readyAt', 'openedAt'],
-  ...['settledAt', 'dueAt', 'nextAt', 'answeredAt'],
-]);
+const TIMES: ReadonlySet<string> = new Set(
+  wordsIn(
+    'at submittedAt startedAt endedAt claimedAt deadlineAt readyAt openedAt settledAt dueAt nextAt answeredAt',
+  ),
+);
 
 /** Formats times for people. Callers decode the values. */
 function timed(record: object): Record<string, unknown> {
@@ -158,7 +172,8 @@ export class Values {
   }
 
   async #open(envelope: Envelope): Promise<unknown> {
-    const { ref, by } = envelope;
+    const { ref, by, size } = envelope;
+    if (by === ERASED_BY) return { erased: true, sha256: ref, bytes: size };
     if (by !== undefined && !this.#decodes) return this.#closed(envelope, 'kept sealed');
     try {
       const decoded: unknown = await this.#payloads.decodeEnvelope(envelope);
@@ -234,10 +249,11 @@ interface StepDraft {
   lastAt: string;
 }
 
-const SETTLES: ReadonlySet<string> = new Set([
-  ...['step-completed', 'timer-fired', 'child-ended', 'signal-received', 'await-settled'],
-  'attached',
-]);
+const SETTLES: ReadonlySet<string> = new Set(
+  wordsIn(
+    'step-completed timer-fired child-ended signal-received await-settled attached lease-ended',
+  ),
+);
 
 function stepsOf(history: readonly HistoryEvent[]): readonly ArchivedStep[] {
   const steps = new Map<string, StepDraft>();
@@ -264,10 +280,7 @@ function stepsOf(history: readonly HistoryEvent[]): readonly ArchivedStep[] {
   });
 }
 
-function bodyOf(body: string | undefined): {
-  readonly key?: string;
-  readonly retryInMs?: number;
-} {
+function bodyOf(body: string | undefined): { readonly key?: string; readonly retryInMs?: number } {
   try {
     const parsed: unknown = JSON.parse(body ?? '{}');
     return typeof parsed === 'object' && parsed !== null ? parsed : {};
@@ -302,11 +315,12 @@ function reportOf({ gathered, steps, input, end }: Reported): string {
     ['tags', tags.length === 0 ? undefined : tags.join(', ')],
     ['attributes', Object.keys(attributes).length === 0 ? undefined : JSON.stringify(attributes)],
     ['submitted', formatInstant(execution.submittedAt)],
+    ['started', timeOf(startOf(history))],
     ['ended', timeOf(execution.endedAt)],
     ['submitted by', execution.submittedBy],
     ['parent', execution.parent?.id],
     ['re-drive of', execution.redriveOf],
-    ['template', execution.template && `${execution.template.id} ${execution.template.version}`],
+    ['template', qualifiedTemplateOf(execution)],
   ];
   return [
     `# ${cell(pipeline)}: ${status}`,

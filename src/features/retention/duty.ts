@@ -16,8 +16,16 @@ import { present } from '../../support/options.ts';
 import { readAll } from '../../support/page-size.ts';
 import { inLanes } from '../../support/turns.ts';
 import type { Retaining } from './api.ts';
-import { writeExecution } from './archive-api.ts';
-import { isDue, type KeepMs, keepOf, keptFor, type Removable, shortestKeep } from './model.ts';
+import { eraseDocuments, writeExecution } from './archive-api.ts';
+import {
+  type ArchivedAt,
+  isDue,
+  type KeepMs,
+  keepOf,
+  keptFor,
+  type Removable,
+  shortestKeep,
+} from './model.ts';
 
 const RETENTION_KEY = 'holdfast/retention';
 
@@ -160,7 +168,20 @@ async function removeOne(
   if (written === 'failed' || written === 'gone') return written === 'gone' ? 'kept' : 'failed';
   const request = { id, project, ...until, ...(written && { archived: written }) };
   const removal = await config.store.executions.remove(request);
+  if (removal.kind === 'kept' && removal.why === 'changed')
+    await eraseIfErased(config, id, written);
   return removal.kind === 'removed' ? 'removed' : 'kept';
+}
+
+/** An erasure came after these documents were written, so nothing else refers to them (F-14). */
+async function eraseIfErased(
+  { store, retention }: EngineConfig,
+  id: ExecutionId,
+  written: ArchivedAt | undefined,
+): Promise<void> {
+  const archive = retention?.archive;
+  const isErased = (await store.executions.read(id))?.erased !== undefined;
+  if (isErased && archive && written) await eraseDocuments(archive, written);
 }
 
 /** Undefined without an archive. A problem with one execution must not stop the others. */

@@ -2,28 +2,35 @@
 
 import { type Static, Type } from 'typebox';
 import { TERMINAL, type TerminalStatus } from '../../execution/execution.ts';
-import { idParams } from '../../protocol/messages/execution.ts';
-import { DOWNLOAD, type Operations, READERS } from '../../protocol/messages/operation.ts';
+import { erasure, idParams } from '../../protocol/messages/execution.ts';
+import { DOWNLOAD, operationsOf, READERS } from '../../protocol/messages/operation.ts';
 import {
+  choice,
   closed,
   count,
   documented,
   executionId,
   instant,
+  listOf,
   name,
+  optional,
   pageOf,
   paging,
   pipelineName,
+  text,
+  textWithin,
+  titled,
+  withExample,
 } from '../../protocol/messages/words.ts';
 
 const status = Type.Enum([...TERMINAL] as TerminalStatus[], {
   title: 'FinalStatus',
   description: 'How the execution ended.',
 });
-const digest = Type.String({
-  description: 'SHA-256 digest in hexadecimal.',
-  examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
-});
+const digest = text(
+  'SHA-256 digest in hexadecimal.',
+  '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+);
 
 const ARCHIVED_EXAMPLE = {
   id: '01890a5d-ac96-774b-bcce-b302099a8057',
@@ -41,37 +48,33 @@ const ARCHIVED_EXAMPLE = {
 const archived = closed(
   {
     id: executionId,
-    pipeline: Type.String({ description: 'Name of the pipeline.' }),
+    pipeline: text('Name of the pipeline.'),
     status,
     submittedAt: documented(instant, 'When it was submitted.'),
     endedAt: documented(instant, 'When it ended.'),
     archivedAt: documented(instant, 'When it was archived.'),
-    key: Type.Optional(Type.String({ description: 'Idempotency key of its submit.' })),
-    tags: Type.Array(Type.String(), { description: 'Labels of the execution.' }),
-    parent: Type.Optional(documented(executionId, 'Execution that spawned it.')),
-    redriveOf: Type.Optional(documented(executionId, 'Execution that it re-drives.')),
-    place: Type.String({ description: 'Where its documents are in the archive.' }),
+    key: optional(text('Idempotency key of its submit.')),
+    tags: listOf(Type.String(), 'Labels of the execution.'),
+    parent: optional(executionId, 'Execution that spawned it.'),
+    redriveOf: optional(executionId, 'Execution that it re-drives.'),
+    place: text('Where its documents are in the archive.'),
     digest: documented(digest, 'SHA-256 digest of the manifest that lists its documents.'),
+    erased: optional(erasure),
   },
-  { title: 'ArchivedExecution', examples: [ARCHIVED_EXAMPLE] },
+  titled('ArchivedExecution', ARCHIVED_EXAMPLE),
 );
 
 export type ArchivedMessage = Static<typeof archived>;
 
 const archiveQuery = closed({
-  pipeline: Type.Optional(documented(pipelineName, 'Only this pipeline.')),
-  status: Type.Optional(documented(status, 'Only executions that ended like this.')),
-  tag: Type.Optional(documented(name, 'Only executions with this tag.', 'eu')),
-  text: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 256,
-      description: 'Only executions whose key contains all these words.',
-      examples: ['order 17'],
-    }),
+  pipeline: optional(pipelineName, 'Only this pipeline.'),
+  status: optional(status, 'Only executions that ended like this.'),
+  tag: optional(name, 'Only executions with this tag.', 'eu'),
+  text: optional(
+    textWithin(1, 256, 'Only executions whose key contains all these words.', 'order 17'),
   ),
-  from: Type.Optional(documented(instant, 'Only executions that ended at this time or later.')),
-  to: Type.Optional(documented(instant, 'Only executions that ended before this time.')),
+  from: optional(instant, 'Only executions that ended at this time or later.'),
+  to: optional(instant, 'Only executions that ended before this time.'),
   ...paging(
     Type.String({
       pattern: '^[0-9]{1,15}:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
@@ -83,33 +86,26 @@ const archiveQuery = closed({
 const archivedInFull = closed(
   {
     ...archived.properties,
-    documents: Type.Array(
+    documents: listOf(
       closed({
-        name: Type.String({ description: 'Name of the document in the archive.' }),
-        type: Type.String({ description: 'Media type.' }),
+        name: text('Name of the document in the archive.'),
+        type: text('Media type.'),
         bytes: documented(count, 'Size in bytes.'),
         sha256: digest,
-        title: Type.Optional(
-          Type.String({ description: 'Name that the code gave to an attachment.' }),
-        ),
+        title: optional(text('Name that the code gave to an attachment.')),
       }),
-      { description: 'Documents of the execution.' },
+      'Documents of the execution.',
     ),
   },
-  {
-    title: 'ArchivedExecutionInFull',
-    examples: [
+  titled('ArchivedExecutionInFull', {
+    ...ARCHIVED_EXAMPLE,
+    documents: [
       {
-        ...ARCHIVED_EXAMPLE,
-        documents: [
-          {
-            ...{ name: 'history.json', type: 'application/json', bytes: 1_840 },
-            sha256: '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752',
-          },
-        ],
+        ...{ name: 'history.json', type: 'application/json', bytes: 1_840 },
+        sha256: '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752',
       },
     ],
-  },
+  }),
 );
 
 export type ArchivedInFullMessage = Static<typeof archivedInFull>;
@@ -121,13 +117,22 @@ const verified = Type.Union(
       documents: documented(count, 'Number of documents that were read.'),
     }),
     closed({
+      kind: Type.Literal('erased', {
+        description: 'The values were erased. The digests of all documents are intact.',
+      }),
+      documents: documented(count, 'Number of documents that were read.'),
+    }),
+    closed({
       kind: Type.Literal('damaged', { description: 'At least one document does not match.' }),
-      damages: Type.Array(
+      damages: listOf(
         closed({
-          document: Type.String({ description: 'Name of the document.' }),
-          why: Type.Enum(['missing', 'changed'], { description: 'The damage.' }),
+          document: text('Name of the document.'),
+          why: choice(
+            ['missing', 'changed', 'not-erased'],
+            'The damage. `not-erased`: it still has values of an erased execution.',
+          ),
         }),
-        { description: 'The documents that do not match.' },
+        'The documents that do not match.',
       ),
     }),
   ],
@@ -142,11 +147,9 @@ const archiveRun = closed(
     archived: documented(count, 'Number of executions that were written to the archive.'),
     removed: documented(count, 'Number of executions whose rows were deleted.'),
     failed: documented(count, 'Number of executions that could not be archived.'),
-    cursor: Type.Optional(
-      Type.String({ description: 'Pass it to run the next page. Absent on the last page.' }),
-    ),
+    cursor: optional(text('Pass it to run the next page. Absent on the last page.')),
   },
-  { examples: [{ due: 100, archived: 100, removed: 100, failed: 0 }] },
+  withExample({ due: 100, archived: 100, removed: 100, failed: 0 }),
 );
 
 export type ArchiveRunMessage = Static<typeof archiveRun>;
@@ -162,10 +165,9 @@ const NO_ARCHIVE = {
   },
 } as const;
 
-export const archiveOperations = {
+export const archiveOperations = operationsOf('Archive', {
   listArchive: {
     at: 'GET /v1/archive',
-    tag: 'Archive',
     summary: 'List archived executions',
     description:
       "Returns the project's archived executions that match all filters, the last ended first.",
@@ -175,19 +177,14 @@ export const archiveOperations = {
   },
   readArchived: {
     at: 'GET /v1/archive/:id',
-    tag: 'Archive',
     summary: 'Read an archived execution',
     description: 'Returns the index entry of one archived execution and the list of its documents.',
     allows: READERS,
     params: idParams,
-    responses: {
-      200: { what: 'The archived execution.', schema: archivedInFull },
-      ...NO_ARCHIVE,
-    },
+    responses: { 200: { what: 'The archived execution.', schema: archivedInFull }, ...NO_ARCHIVE },
   },
   readArchivedDocument: {
     at: 'GET /v1/archive/:id/document',
-    tag: 'Archive',
     summary: 'Download a document of an archived execution',
     description:
       'Returns the content of one document as a download of type `application/octet-stream`.',
@@ -196,11 +193,14 @@ export const archiveOperations = {
     query: closed({
       name: documented(name, 'Name of the document in the archive.', 'history.json'),
     }),
-    responses: { 200: { what: 'The bytes of the document.', text: DOWNLOAD }, ...NO_ARCHIVE },
+    responses: {
+      200: { what: 'The bytes of the document.', text: DOWNLOAD },
+      ...NO_ARCHIVE,
+      410: { what: 'The values of the execution were erased.', codes: ['value-erased'] },
+    },
   },
   verifyArchived: {
     at: 'GET /v1/archive/:id/verification',
-    tag: 'Archive',
     summary: 'Verify an archived execution',
     description: 'Reads every document of one archived execution and compares it with its digest.',
     allows: ['operate'],
@@ -212,7 +212,6 @@ export const archiveOperations = {
   },
   runArchive: {
     at: 'POST /v1/archive/run',
-    tag: 'Archive',
     summary: 'Archive ended executions now',
     description:
       "Archives one page of the project's ended executions whose retention is over, then deletes their rows. If the coordinator has retention but no archive, it only deletes. Writes an audit record. Repeating it is safe.",
@@ -220,7 +219,7 @@ export const archiveOperations = {
     body: closed(
       {
         ...paging(executionId),
-        limit: Type.Optional(
+        limit: optional(
           Type.Integer({
             minimum: 1,
             maximum: 1_000,
@@ -229,11 +228,8 @@ export const archiveOperations = {
           }),
         ),
       },
-      { examples: [{ limit: 500 }] },
+      withExample({ limit: 500 }),
     ),
-    responses: {
-      200: { what: 'The counts of the page.', schema: archiveRun },
-      ...NO_ARCHIVE,
-    },
+    responses: { 200: { what: 'The counts of the page.', schema: archiveRun }, ...NO_ARCHIVE },
   },
-} as const satisfies Operations;
+});

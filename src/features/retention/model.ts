@@ -1,6 +1,11 @@
 // Retention times, and the decision to remove (docs/spec/retention.md). Pure.
 
-import { type ExecutionRecord, TERMINAL, type TerminalStatus } from '../../execution/execution.ts';
+import {
+  type Erasure,
+  type ExecutionRecord,
+  TERMINAL,
+  type TerminalStatus,
+} from '../../execution/execution.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 
@@ -58,6 +63,8 @@ export interface SeenOfEnded {
   readonly late: number;
   /** The re-drive that its dead letter names. */
   readonly redrivenBy?: ExecutionId;
+  /** Its values were erased. */
+  readonly erased?: true;
 }
 
 /** An archived execution, as the store's index has it. */
@@ -88,6 +95,8 @@ export interface ArchivedExecution {
   readonly place: string;
   /** The SHA-256 digest of the manifest that lists the documents. */
   readonly digest: string;
+  /** Set if its values were erased. */
+  readonly erased?: Erasure;
 }
 
 /** The place of its documents. */
@@ -111,6 +120,7 @@ export function archivedOf(
     ...(parent === undefined ? {} : { parent: parent.id }),
     ...(redriveOf === undefined ? {} : { redriveOf }),
     ...{ place, digest },
+    ...(execution.erased && { erased: execution.erased }),
   };
 }
 
@@ -183,7 +193,7 @@ function kept(why: WhyKept): RemoveDecision {
 }
 
 function isSame(a: SeenOfEnded, b: SeenOfEnded): boolean {
-  return a.late === b.late && a.redrivenBy === b.redrivenBy;
+  return a.late === b.late && a.redrivenBy === b.redrivenBy && a.erased === b.erased;
 }
 
 /** The execution that an event of a continuation chain names; undefined for other events. */

@@ -1,15 +1,18 @@
 // Routes that read the archive, and archive now.
 
+import { erasureMessage } from '../../protocol/rest/executions.ts';
 import { writtenTimes } from '../../protocol/rest/handling.ts';
 import { notFound } from '../../protocol/rest/problems.ts';
 import {
   type Caller,
   type Coordinator,
   ProblemReply,
+  projectShare,
   type Route,
   routesOf,
 } from '../../protocol/rest/route.ts';
 import { dateFrom } from '../../support/clock.ts';
+import { weightOfBytes } from '../../support/turns.ts';
 import { recordOperation } from '../audit/routes.ts';
 import type { ArchivedInFull } from './api.ts';
 import { type ArchivedMessage, archiveOperations } from './messages.ts';
@@ -34,7 +37,9 @@ export const archiveRoutes: readonly Route[] = routesOf(archiveOperations, {
 
   async readArchivedDocument(coordinator, { params, query, caller }) {
     await knownTo(coordinator, caller, params.id);
+    // Outside of the turns of `download`: values must not wait for an archive that is slow.
     const bytes = await coordinator.holdfast.archive.document(params.id, query.name);
+    coordinator.shares.charge(projectShare(caller.project), weightOfBytes(bytes?.length ?? 0));
     if (bytes === undefined) throw await documentUnknown(coordinator, params.id, query.name);
     // As with attachments: a browser must not interpret content from users.
     const headers = { 'content-disposition': 'attachment', 'x-content-type-options': 'nosniff' };
@@ -91,7 +96,8 @@ async function knownTo({ store }: Coordinator, caller: Caller, id: string): Prom
   if (found?.project !== caller.project) throw notFound(`archived execution ${id}`);
 }
 
-function archivedMessage({ project: _, ...each }: ArchivedExecution): ArchivedMessage {
+function archivedMessage({ project: _, erased, ...each }: ArchivedExecution): ArchivedMessage {
   const times = writtenTimes(each, 'submittedAt', 'endedAt', 'archivedAt');
-  return { ...each, tags: [...each.tags], ...times };
+  const erasure = erased && { erased: erasureMessage(erased) };
+  return { ...each, tags: [...each.tags], ...times, ...erasure };
 }

@@ -1,6 +1,6 @@
 // Rows of the archive's index, in one shape for both SQL stores.
 
-import type { TerminalStatus } from '../../execution/execution.ts';
+import type { Erasure, TerminalStatus } from '../../execution/execution.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import { STATUS_CODES, toStatus } from '../../store/execution-rows.ts';
 import { toInstant } from '../../support/clock.ts';
@@ -20,6 +20,7 @@ export interface ArchivedRow {
   readonly redrive_of: string | null;
   readonly place: string;
   readonly digest: string;
+  readonly erased: string | null;
 }
 
 export function fromArchived(archived: ArchivedExecution): ArchivedRow {
@@ -37,6 +38,7 @@ export function fromArchived(archived: ArchivedExecution): ArchivedRow {
     redrive_of: archived.redriveOf ?? null,
     place: archived.place,
     digest: archived.digest,
+    erased: archived.erased === undefined ? null : JSON.stringify(archived.erased),
   };
 }
 
@@ -55,6 +57,7 @@ export function toArchived(row: ArchivedRow): ArchivedExecution {
     ...(row.redrive_of === null ? {} : { redriveOf: row.redrive_of as ExecutionId }),
     place: row.place,
     digest: row.digest,
+    ...(row.erased === null ? {} : { erased: JSON.parse(row.erased) as Erasure }),
   };
 }
 

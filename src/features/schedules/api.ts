@@ -2,21 +2,26 @@
 
 import type { EngineConfig } from '../../engine/config.ts';
 import type { OperationOptions, Page } from '../../engine/holdfast.ts';
+import { instantOption } from '../../engine/requests.ts';
 import { projectOf } from '../../engine/submission.ts';
 import { expected, inputOf, scheduleOwner } from '../../engine/values/place.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
-import type { Instant } from '../../support/clock.ts';
+import { describeExecutionRefusal, type ScheduleRefusal } from '../../execution/refusal.ts';
+import { type Instant, laterBy } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
-import { boundedText, integerOption, readOptions } from '../../support/options.ts';
+import { boundedText, integerOption, readOptions, requireOneOf } from '../../support/options.ts';
 import { cursorPage, openedWithin } from '../../support/page-size.ts';
 import { describeAccessRefusal } from '../access/model.ts';
 import { OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
-import type { Schedule } from './model.ts';
+import type { AuditAction } from '../audit/model.ts';
+import { OVERLAPS, type Overlap, type Schedule } from './model.ts';
 import {
+  cancelBy,
   checkedScheduleId,
   type Plan,
   type PutScheduleOptions,
   planOf,
+  submitsFor,
   type Times,
   timesOf,
   type When,
@@ -45,11 +50,67 @@ export interface ScheduleInfo extends Omit<Plan, 'input'> {
   readonly actor?: string;
 }
 
+/** Options of `trigger`. */
+export interface TriggerOptions extends OperationOptions {
+  /** While an execution of the schedule is open. Default: that of the schedule. */
+  readonly overlap?: Overlap;
+  /** Names the call: a second one with the same key returns the same execution. */
+  readonly key?: string;
+}
+
+/** The execution of a trigger, or the `open` one because of which nothing was submitted. */
+export type ScheduleTriggered =
+  | {
+      /** An execution was submitted, or had this key before. */
+      readonly kind: 'submitted';
+      /** The execution. */
+      readonly id: ExecutionId;
+    }
+  | {
+      /** Nothing was submitted. */
+      readonly kind: 'skipped';
+      /** The open execution. */
+      readonly open: ExecutionId;
+    }
+  | ScheduleRefused;
+
+/** The result of an operation on a schedule that was refused. */
+export type ScheduleRefused = {
+  /** Nothing was written. */
+  readonly kind: 'refused';
+} & ScheduleRefusal;
+
+/** Options of `backfill`. */
+export interface BackfillOptions extends OperationOptions {
+  /** The first time to submit. */
+  readonly from: Date;
+  /** The last time to submit. */
+  readonly to: Date;
+}
+
+/** How many times the range has, and how many executions are new. */
+export type ScheduleBackfilled =
+  | {
+      /** Each time of the range has an execution. */
+      readonly kind: 'done';
+      /** The number of times. */
+      readonly times: number;
+      /** The number of executions that are new. */
+      readonly submitted: number;
+    }
+  | ScheduleRefused;
+
 interface InProject {
   readonly project?: string;
 }
 
 const NEXT_SHOWN = 5;
+const BACKFILL_MAX = 1_000;
+/** Executions of one transaction. */
+const BACKFILL_PAGE = 2;
+const TRIGGER_KEY_MAX = 40;
+const TRIGGER_NAMES = [...OPERATION_OPTIONS, 'overlap', 'key'];
+const BACKFILL_NAMES = [...OPERATION_OPTIONS, 'from', 'to'];
 const LIST_NAMES = ['project', 'cursor', 'limit'];
 
 /**
@@ -81,7 +142,13 @@ export class Schedules {
       plan: JSON.stringify(plan),
       nextAt: await this.#nextOf(plan.when),
     });
-    if (result.kind === 'refused') throw new Fault(result.why, describeAccessRefusal(result));
+    if (result.kind === 'refused') {
+      const why =
+        result.why === 'over-quota'
+          ? describeAccessRefusal(result)
+          : describeExecutionRefusal(result);
+      throw new Fault(result.why, why);
+    }
     this.#changed();
     const stored = await this.get(id, { project });
     if (stored !== undefined) return stored;
@@ -110,6 +177,86 @@ export class Schedules {
     });
     const { items, isCut } = await openedWithin(found, (each) => this.#info(each));
     return cursorPage(items, { limit, isCut }, ({ id }) => id);
+  }
+
+  /**
+   * Submits an execution of the schedule now, also while it is paused. Its next times stay the same.
+   *
+   * `skipped`: the `open` execution still runs, and `overlap` is `skip`, or `buffer` has one. The
+   * default of `overlap` is that of the schedule. With a `key`, a second call returns the same
+   * execution, so a caller without a reply can repeat it.
+   *
+   * @example
+   * const result = await holdfast.schedules.trigger('nightly', { key: 'incident-7' });
+   */
+  async trigger(id: string, options: TriggerOptions = {}): Promise<ScheduleTriggered> {
+    const { overlap, key, ...operation } = readOptions('schedules', options, TRIGGER_NAMES);
+    if (overlap !== undefined) requireOneOf('overlap', overlap, OVERLAPS);
+    const name =
+      key === undefined ? this.#config.random.uuid() : boundedText('key', key, TRIGGER_KEY_MAX);
+    const which = this.#operation('trigger-schedule', id, operation);
+    for (;;) {
+      const { schedule, now } = await this.#read(which);
+      if (schedule === undefined) return { kind: 'refused', why: 'schedule-unknown', id };
+      const { actor } = which.audit ?? {};
+      const fired = await this.#config.store.executions.triggerSchedule({
+        ...{ ...which, digest: schedule.digest, firedAt: now },
+        overlap: overlap ?? (JSON.parse(schedule.plan) as Plan).overlap,
+        submits: await submitsFor(this.#config, schedule, {
+          ...{ times: [now], now, key: `schedule:${id}#${name}` },
+        }),
+        cancel: cancelBy(this.#config, schedule, actor ?? `schedule ${id}`),
+      });
+      if (fired.kind === 'skipped') return fired;
+      const [execution] = fired.kind === 'fired' ? fired.ids : [];
+      if (execution !== undefined) return { kind: 'submitted', id: execution };
+      // The schedule changed in between, so build the submission again.
+    }
+  }
+
+  /**
+   * Submits the times of the schedule from `from` to `to`, both included, oldest first and at most
+   * 1,000. A time that has an execution gets no second one, so you can repeat a call that failed.
+   *
+   * Executions may run beside each other, unless `overlap` is `buffer` or `cancel`. Throws
+   * `InvalidInput` if `to` lies in the future or there are more times.
+   *
+   * @example
+   * await holdfast.schedules.backfill('nightly', { from: new Date('2026-11-01'), to: new Date('2026-11-08') });
+   */
+  async backfill(id: string, options: BackfillOptions): Promise<ScheduleBackfilled> {
+    const { from, to, ...operation } = readOptions('schedules.backfill', options, BACKFILL_NAMES);
+    const range = {
+      from: instantOption('schedules.backfill: from', from),
+      to: instantOption('schedules.backfill: to', to),
+    };
+    const { audit, ...which } = this.#operation('backfill-schedule', id, operation);
+    let submitted = 0;
+    for (let done = 0; ; ) {
+      const { schedule, now } = await this.#read(which);
+      if (schedule === undefined) return { kind: 'refused', why: 'schedule-unknown', id };
+      if (range.to > now) {
+        throw new InvalidInput(
+          'schedules.backfill: `to` lies in the future. Nothing was submitted. Those times fire by themselves.',
+        );
+      }
+      const times = await timesBetween(schedule, range);
+      const { digest } = schedule;
+      const all = await submitsFor(this.#config, schedule, { times, now });
+      while (done < times.length) {
+        const submits = all.slice(done, done + BACKFILL_PAGE);
+        const result = await this.#config.store.executions.triggerSchedule({
+          ...{ ...which, digest, submits, overlap: 'allow' },
+          // One record for the range, with the first execution that is new.
+          ...(submitted === 0 && audit !== undefined ? { audit: { ...audit, about: range } } : {}),
+        });
+        // The schedule changed in between, so compute the rest again.
+        if (result.kind !== 'fired') break;
+        done += submits.length;
+        submitted += submits.filter((submit) => result.ids.includes(submit.id)).length;
+      }
+      if (done >= times.length) return { kind: 'done', times: times.length, submitted };
+    }
   }
 
   /** Pauses a schedule: it does not fire until it is resumed. */
@@ -155,13 +302,22 @@ export class Schedules {
   }
 
   #operation(
-    action: 'pause-schedule' | 'resume-schedule' | 'remove-schedule',
+    action: Extract<AuditAction, `${string}-schedule`>,
     id: string,
     operation: OperationOptions,
   ): ScheduleCommand {
     const { project, ...given } = readOptions('schedules', operation, OPERATION_OPTIONS);
     const which = { project: projectOf(project), id: checkedScheduleId(id) };
     return { ...which, audit: stampOf(this.#config, action, given) };
+  }
+
+  /** The schedule, and the time of the store, which decides what is due. */
+  async #read(
+    which: ScheduleCommand,
+  ): Promise<{ readonly schedule: Schedule | undefined; readonly now: Instant }> {
+    const { executions } = this.#config.store;
+    const { now } = await executions.dueSchedules({ limit: 1 });
+    return { schedule: await executions.schedule(which), now };
   }
 
   async #nextOf(when: When): Promise<Instant> {
@@ -188,6 +344,30 @@ export class Schedules {
       nextTimes: nextFrom(times, nextAt),
     };
   }
+}
+
+/** Times of an interval count from the next one, or from its creation while it is paused. */
+async function timesBetween(
+  { plan, nextAt, createdAt }: Schedule,
+  { from, to }: { readonly from: Instant; readonly to: Instant },
+): Promise<readonly Instant[]> {
+  const { when } = JSON.parse(plan) as Plan;
+  const times = await timesOf(when);
+  let at: Instant | undefined = times.after(laterBy(from, -1));
+  if ('every' in when) {
+    const behind = ((nextAt ?? createdAt) - from) % when.every;
+    at = laterBy(from, behind < 0 ? behind + when.every : behind);
+  }
+  const found: Instant[] = [];
+  for (; at !== undefined && at <= to; at = times.after(at)) {
+    if (found.length === BACKFILL_MAX) {
+      throw new InvalidInput(
+        `schedules.backfill: there are more than ${BACKFILL_MAX} times between \`from\` and \`to\`. Nothing was submitted. Divide the range.`,
+      );
+    }
+    found.push(at);
+  }
+  return found;
 }
 
 function named(id: string, options: InProject): { readonly project: ProjectName; id: string } {

@@ -9,8 +9,10 @@ import { isOutage } from '../../lease/store-call.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { Code } from '../../support/codes/catalogue.ts';
 import { InvalidInput } from '../../support/fault.ts';
+import { stampOf } from '../audit/api.ts';
+import type { AuditStamp } from '../audit/model.ts';
 import type { Schedule } from './model.ts';
-import { type Plan, submitsFor, timesOf } from './plan-api.ts';
+import { cancelBy, type Plan, submitsFor, timesOf } from './plan-api.ts';
 
 /** The most schedules in one round, and those of one project among them. */
 const BATCH = 100;
@@ -127,12 +129,12 @@ export class Scheduler {
     const { project, id, digest, nextAt: expected } = schedule;
     if (expected === undefined) return;
     try {
-      const { when, overlap } = JSON.parse(schedule.plan) as Plan;
+      const { when } = JSON.parse(schedule.plan) as Plan;
       const nextAt = (await timesOf(when)).after(laterBy(now, MISTAKE_MS));
       await this.#config.store.executions.fireSchedule({
         ...{ project, id, digest, expected },
         ...(nextAt === undefined ? {} : { nextAt }),
-        ...{ submits: [], firedAt: expected, skipsWhileOpen: overlap === 'skip' },
+        ...{ submits: [], firedAt: expected, overlap: 'allow' },
       });
       if (nextAt !== undefined) this.noteDueIn(nextAt - now);
     } catch (fault) {
@@ -144,22 +146,23 @@ export class Scheduler {
   async #fire(schedule: Schedule, now: Instant): Promise<Instant | undefined> {
     const { project, id, digest, nextAt: expected } = schedule;
     if (expected === undefined) return undefined;
-    const { when, overlap, catchUp } = JSON.parse(schedule.plan) as Plan;
+    const { when, overlap, catchUp, pauseOnFailure } = JSON.parse(schedule.plan) as Plan;
     const times = await timesOf(when);
-    // With `skip`, all but one of several at once would be skipped.
+    // Otherwise, all but one of several at once would be skipped or cancelled.
     const isForAll = catchUp === 'all' && overlap === 'allow';
     const due = times.due(expected, now, isForAll ? CATCH_UP_MAX : 1).slice(0, SUBMITS_MAX);
     const newest = due.at(-1) ?? expected;
     const nextAt = times.after(newest);
     const isMissed = catchUp === 'none' && now - newest > ON_TIME_MS;
-    await this.#config.store.executions.fireSchedule({
-      ...{ project, id, digest, expected },
+    const actor = `schedule ${id}`;
+    const fired = await this.#config.store.executions.fireSchedule({
+      ...{ project, id, digest, expected, overlap, firedAt: newest },
       ...(nextAt === undefined ? {} : { nextAt }),
-      submits: await submitsFor(this.#config, schedule, isMissed ? [] : due),
-      firedAt: newest,
-      skipsWhileOpen: overlap === 'skip',
+      submits: await submitsFor(this.#config, schedule, { times: isMissed ? [] : due, now }),
+      ...(overlap === 'cancel' ? { cancel: cancelBy(this.#config, schedule, actor) } : {}),
+      ...(pauseOnFailure === true ? { pause: pauseBy(this.#config, actor) } : {}),
     });
-    return nextAt;
+    return fired.kind === 'paused' ? undefined : nextAt;
   }
 
   #afterTrouble(): number {
@@ -171,6 +174,10 @@ export class Scheduler {
     this.#dueAtMs = Math.min(this.#dueAtMs, this.#afterTrouble());
     reportTrouble(this.#config.observer, trouble, fault);
   }
+}
+
+function pauseBy(config: EngineConfig, actor: string): AuditStamp {
+  return stampOf(config, 'pause-schedule', { actor, reason: 'Its last execution failed.' });
 }
 
 function nameOf({ project, id }: Schedule): string {

@@ -24,6 +24,37 @@ export interface Schedule {
   readonly actor?: string;
 }
 
+/**
+ * While the execution of the last time is open: `skip` this time, `buffer` one execution until the
+ * open one has ended, `cancel` the open one and run after it, or `allow` a second execution.
+ */
+export type Overlap = (typeof OVERLAPS)[number];
+
+export const OVERLAPS = ['skip', 'buffer', 'cancel', 'allow'] as const;
+
+/** The holder of the last fire's key: its execution, or the continuation of that. */
+export interface LastFire {
+  readonly isOpen: boolean;
+  readonly hasSlot: boolean;
+  readonly slotKey?: string;
+}
+
+/**
+ * Decides what a fire does (X-83, X-124). With `buffer` and `cancel`, executions of a schedule share
+ * a concurrency key with one slot, so the new one waits for the open one. An open execution without
+ * that slot waits itself, or belongs to an older plan.
+ */
+export function decideOverlap(
+  overlap: Overlap,
+  last: LastFire | undefined,
+  slotKey: string | undefined,
+): 'submit' | 'skip' | 'cancel' {
+  if (last?.isOpen !== true || overlap === 'allow') return 'submit';
+  if (overlap === 'skip' || slotKey === undefined || last.slotKey !== slotKey) return 'skip';
+  if (overlap === 'cancel') return 'cancel';
+  return last.hasSlot ? 'submit' : 'skip';
+}
+
 // Decides pause and resume of a schedule (X-33). Pure.
 
 export type ScheduleDecision =

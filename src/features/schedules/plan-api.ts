@@ -4,6 +4,7 @@
 import type { Cron } from 'croner';
 import type { EngineConfig } from '../../engine/config.ts';
 import { type Pipeline, pipelineOf } from '../../engine/pipeline.ts';
+import { auditedCommand } from '../../engine/requests.ts';
 import {
   canonicalDigest,
   checkedPlacing,
@@ -13,8 +14,9 @@ import {
 import { expected, inputOf, scheduleOwner } from '../../engine/values/place.ts';
 import { validated } from '../../engine/values/schema.ts';
 import type { Payload, ProjectName } from '../../execution/names.ts';
-import type { Submit } from '../../store/contract/execution-store.ts';
+import type { Command, Submit } from '../../store/contract/execution-store.ts';
 import { dateOf, formatInstant, type Instant, laterBy, toInstant } from '../../support/clock.ts';
+import { digestOf } from '../../support/digest.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
@@ -23,17 +25,13 @@ import {
   readOptions,
   requireOneOf,
   TEN_YEARS_MS,
+  wordsIn,
 } from '../../support/options.ts';
 import { stampOf } from '../audit/api.ts';
 import type { AuditStamp } from '../audit/model.ts';
 import { submissionFor, type TemplateRef, templatedBy } from '../templates/api.ts';
-import type { Schedule } from './model.ts';
+import { OVERLAPS, type Overlap, type Schedule } from './model.ts';
 
-/**
- * When the execution of the last time is still open: `skip` this time, or `allow` a second
- * execution.
- */
-export type Overlap = 'skip' | 'allow';
 /**
  * Times at which no worker ran: submit `none` of them, only the last `one`, or `all`.
  *
@@ -70,6 +68,18 @@ export interface PutScheduleOptions<Input = unknown> {
   readonly overlap?: Overlap;
   /** Which missed times are submitted. Default `one`. */
   readonly catchUp?: CatchUp;
+  /**
+   * Each execution starts up to this many milliseconds after its time, so that schedules of one time
+   * do not start together. Default 0.
+   */
+  readonly jitterMs?: number;
+  /** Pauses the schedule at its next time if the last execution failed. Default false. */
+  readonly pauseOnFailure?: boolean;
+  /**
+   * If a schedule with this id has other content: `replace` it (default), or `refuse` with
+   * `schedule-exists`.
+   */
+  readonly ifExists?: 'replace' | 'refuse';
   /** The actor. */
   readonly actor?: string;
   /** Why, for the audit. */
@@ -90,14 +100,18 @@ export interface Plan {
   readonly overlap: Overlap;
   /** Which missed times are submitted. */
   readonly catchUp: CatchUp;
+  /** The longest delay of a start after its time, in milliseconds. Absent: none. */
+  readonly jitterMs?: number;
+  /** True if the schedule pauses at its next time after a failed execution. */
+  readonly pauseOnFailure?: boolean;
 }
 
-const NAMES: readonly (keyof PutScheduleOptions)[] = [
-  ...(['id', 'project', 'every', 'cron', 'timeZone', 'pipeline', 'template', 'version'] as const),
-  ...(['input', 'options', 'overlap', 'catchUp', 'actor', 'reason'] as const),
-];
+const NAMES: readonly (keyof PutScheduleOptions)[] = wordsIn(
+  'id project every cron timeZone pipeline template version input options overlap catchUp jitterMs pauseOnFailure ifExists actor reason',
+);
 const OPTION_NAMES = ['lane', 'deadlineMs', 'concurrency', 'rate', 'tags', 'attributes'];
 const EVERY_MS_MIN = 100;
+const JITTER_MS_MAX = 86_400_000;
 /** Shorter than a key, because the key adds the time. */
 const ID_BYTES_MAX = 200;
 
@@ -113,6 +127,7 @@ interface Planned {
   readonly plan: Plan;
   readonly digest: string;
   readonly audit: AuditStamp;
+  readonly ifExists?: 'refuse';
 }
 
 export async function planOf<Input>(
@@ -121,12 +136,21 @@ export async function planOf<Input>(
 ): Promise<Planned> {
   const options = readOptions('schedules.put', given, NAMES);
   const { options: chosen = {}, overlap = 'skip', catchUp = 'one', actor, reason, input } = options;
+  const { jitterMs, pauseOnFailure, ifExists = 'replace' } = options;
   const id = checkedScheduleId(options.id);
   const project = projectOf(options.project);
   const placed = readOptions('schedules.put: options', chosen, OPTION_NAMES);
   const placing = checkedPlacing('schedules.put: options', placed);
-  requireOneOf('overlap', overlap, ['skip', 'allow']);
+  requireOneOf('overlap', overlap, OVERLAPS);
+  if (needsSlot(overlap) && placing.concurrency !== undefined) {
+    throw new InvalidInput(
+      `schedules.put: overlap "${overlap}" runs one execution at a time, so it takes no options.concurrency. Nothing was written. Remove it, or use another overlap.`,
+    );
+  }
   requireOneOf('catchUp', catchUp, ['none', 'one', 'all']);
+  requireOneOf('ifExists', ifExists, ['replace', 'refuse']);
+  if (jitterMs !== undefined) integerOption('jitterMs', jitterMs, { min: 0, max: JITTER_MS_MAX });
+  if (pauseOnFailure !== undefined) requireOneOf('pauseOnFailure', pauseOnFailure, [true, false]);
   const when = whenOf(options);
   const target = await targetOf(config, project, options);
   const audit = stampOf(config, 'put-schedule', {
@@ -134,13 +158,21 @@ export async function planOf<Input>(
     about: { when, ...target },
   });
   await checkInput(options);
-  const rest = { when, target, options: placing, overlap, catchUp };
+  // Only what differs from the defaults, so that older plans keep their digest.
+  const rare = {
+    ...(jitterMs === undefined || jitterMs === 0 ? {} : { jitterMs }),
+    ...(pauseOnFailure === true ? { pauseOnFailure } : {}),
+  };
+  const rest = { when, target, options: placing, overlap, catchUp, ...rare };
   const encoded = await config.payloads
     .of(project)
     .encode(`The input of schedule "${id}"`, input, inputOf(scheduleOwner(id)));
   const plan = { ...rest, input: encoded };
   const digest = canonicalDigest([rest, input]);
-  return { id, project, plan, digest, audit, ...present({ actor }) };
+  return {
+    ...{ id, project, plan, digest, audit, ...present({ actor }) },
+    ...(ifExists === 'refuse' ? { ifExists } : {}),
+  };
 }
 
 function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>): When {
@@ -192,11 +224,23 @@ async function checkInput<Input>({ pipeline, input }: PutScheduleOptions<Input>)
   if (schema !== undefined) await validated(`The input of "${name}"`, schema, input);
 }
 
+/** These overlaps run executions one after the other, by a concurrency key with one slot. */
+function needsSlot(overlap: Overlap): boolean {
+  return overlap === 'buffer' || overlap === 'cancel';
+}
+
+interface Due {
+  readonly times: readonly Instant[];
+  readonly now: Instant;
+  /** Of a trigger: names the execution instead of the time. */
+  readonly key?: string;
+}
+
 /** One submission per time; the common parts are built once. */
 export async function submitsFor(
   config: EngineConfig,
   schedule: Schedule,
-  times: readonly Instant[],
+  { times, now, key }: Due,
 ): Promise<readonly Submit[]> {
   if (times.length === 0) return [];
   const { id, project } = schedule;
@@ -209,18 +253,43 @@ export async function submitsFor(
     owner: scheduleOwner(id),
     options: { ...present(plan.options), project, key: 'schedule', actor: `schedule ${id}` },
   });
+  const slot = { key: `schedule:${id}`, limit: 1 };
   return times.map((at) => {
     const execution = config.ids.next();
+    const delayMs = key === undefined ? at + jitterOf(schedule, at, plan.jitterMs) - now : 0;
     return {
       ...first,
+      ...(needsSlot(plan.overlap) ? { concurrency: slot } : {}),
+      ...(delayMs > 0 ? { delayMs } : {}),
       id: execution,
       lineage: execution,
       // The same key for every process that fires this time (X-34).
-      key: `schedule:${id}@${formatInstant(at)}`,
+      key: key ?? `schedule:${id}@${formatInstant(at)}`,
       scheduled: { id, at },
       attributes: { ...first.attributes, schedule: id, scheduledAt: at },
     };
   });
+}
+
+/** The record of a cancel, for the overlap `cancel`. */
+export function cancelBy(
+  config: EngineConfig,
+  { project, id }: Schedule,
+  actor: string,
+): Pick<Command, 'body' | 'audit'> {
+  const operation = { project, actor, reason: `Schedule "${id}" started its next execution.` };
+  const { body, audit } = auditedCommand(config, 'cancel', { id: NO_EXECUTION, operation });
+  return { body, ...present({ audit }) };
+}
+
+/** The store knows which execution it is. */
+const NO_EXECUTION = '00000000-0000-7000-8000-000000000000';
+
+/** The same in every process. Schedules of one time get different ones. */
+function jitterOf({ project, id }: Schedule, at: Instant, jitterMs = 0): number {
+  if (jitterMs === 0) return 0;
+  const digest = digestOf(Buffer.from(`${project}/${id}@${at}`));
+  return Number.parseInt(digest.slice(0, 12), 16) % (jitterMs + 1);
 }
 
 // The due times of a schedule: at an interval, or by a cron expression in a time zone. `croner`

@@ -1,15 +1,16 @@
 // The part of the port that keeps schedules (X-32 … X-35).
 
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
-import type { Submit } from '../../store/contract/execution-store.ts';
+import type { ScheduleExists } from '../../execution/refusal.ts';
+import type { Command, Submit } from '../../store/contract/execution-store.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { PutWithinQuota } from '../access/model.ts';
-import type { Audited } from '../audit/model.ts';
-import type { Schedule, ScheduleDecision } from './model.ts';
+import type { Audited, AuditStamp } from '../audit/model.ts';
+import type { Overlap, Schedule, ScheduleDecision } from './model.ts';
 
 export interface ScheduleStore {
   /** Creates it, or replaces it if its digest differs. */
-  putSchedule(request: PutSchedule): Promise<PutWithinQuota>;
+  putSchedule(request: PutSchedule): Promise<ScheduleWritten>;
   schedule(query: NamedSchedule): Promise<Schedule | undefined>;
   /** Sorted by id. */
   schedules(query: ListSchedules): Promise<readonly Schedule[]>;
@@ -21,6 +22,8 @@ export interface ScheduleStore {
   dueSchedules(query: { readonly limit: number }): Promise<DueSchedules>;
   /** Submits for the due times and advances to the next. Only the first caller succeeds. */
   fireSchedule(request: FireSchedule): Promise<ScheduleFired>;
+  /** Submits without moving the schedule, also while it is paused. */
+  triggerSchedule(request: TriggerSchedule): Promise<ScheduleFired>;
 }
 
 export interface NamedSchedule {
@@ -35,9 +38,13 @@ export interface PutSchedule extends ScheduleCommand {
   readonly digest: string;
   readonly nextAt: Instant;
   readonly actor?: string;
+  /** Refuses to replace other content. */
+  readonly ifExists?: 'refuse';
   /** The limit of schedules, unless the project's own settings differ (P-14). */
   readonly quota?: number;
 }
+
+export type ScheduleWritten = PutWithinQuota | ({ readonly kind: 'refused' } & ScheduleExists);
 
 export interface ListSchedules {
   readonly project: ProjectName;
@@ -65,24 +72,38 @@ export interface DueSchedules {
   readonly nextInMs?: number;
 }
 
-export interface FireSchedule extends NamedSchedule {
+interface ScheduleSubmits extends NamedSchedule {
   /** The digest of the plan that the request follows from. */
   readonly digest: string;
+  /** One per time, in order, each with a key. Empty if those times are left out. */
+  readonly submits: readonly Submit[];
+  /** Applies while the last submitted execution, or its continuation, is open. */
+  readonly overlap: Overlap;
+  /** The record of a cancel, for the overlap `cancel`. */
+  readonly cancel?: Pick<Command, 'body' | 'audit'>;
+}
+
+export interface FireSchedule extends ScheduleSubmits {
   /** The fire succeeds only if this is still the next time. */
   readonly expected: Instant;
   /** Absent when there is no next time. */
   readonly nextAt?: Instant;
-  /** One per time, in order, each with a key. Empty if those times are left out. */
-  readonly submits: readonly Submit[];
   /** The last of those times. */
   readonly firedAt: Instant;
-  /** Submits nothing while the last submitted execution, or its continuation, is open. */
-  readonly skipsWhileOpen: boolean;
+  /** Pauses the schedule with this record, and submits nothing, if the last execution failed. */
+  readonly pause?: AuditStamp;
+}
+
+export interface TriggerSchedule extends ScheduleSubmits, Audited {
+  /** Absent for a backfill: the last fire stays the same. */
+  readonly firedAt?: Instant;
 }
 
 export type ScheduleFired =
   | { readonly kind: 'fired'; readonly ids: readonly ExecutionId[] }
   /** Advanced without a submission, because this execution is open. */
   | { readonly kind: 'skipped'; readonly open: ExecutionId }
+  /** Paused without a submission, because this execution failed. */
+  | { readonly kind: 'paused'; readonly failed: ExecutionId }
   /** Another caller advanced, changed, paused or removed it. */
   | { readonly kind: 'moved' };

@@ -3,7 +3,7 @@
 import { requireOpenName, withEtag } from '../../protocol/rest/handling.ts';
 import { refusalReply } from '../../protocol/rest/problems.ts';
 import { operationFor, type Reply, type Route, routesOf } from '../../protocol/rest/route.ts';
-import { formatInstant } from '../../support/clock.ts';
+import { dateFrom, formatInstant } from '../../support/clock.ts';
 import { viewOf } from '../../support/value.ts';
 import type { ScheduleInfo } from './api.ts';
 import { type ScheduleMessage, scheduleOperations } from './messages.ts';
@@ -39,6 +39,23 @@ export const scheduleRoutes: readonly Route[] = routesOf(scheduleOperations, {
 
   async resumeSchedule({ holdfast }, { params, caller }) {
     return changedReply(await holdfast.schedules.resume(params.id, operationFor(caller)));
+  },
+
+  async triggerSchedule({ holdfast }, { params, body, caller }) {
+    const options = { ...body, ...operationFor(caller) };
+    const result = await holdfast.schedules.trigger(params.id, options);
+    if (result.kind === 'refused') throw refusalReply(result);
+    return { status: 200, body: result };
+  },
+
+  async backfillSchedule({ holdfast }, { params, body, caller }) {
+    const range = { from: dateFrom(body.from), to: dateFrom(body.to) };
+    const result = await holdfast.schedules.backfill(params.id, {
+      ...range,
+      ...operationFor(caller),
+    });
+    if (result.kind === 'refused') throw refusalReply(result);
+    return { status: 200, body: result };
   },
 
   async removeSchedule({ holdfast }, { params, caller }) {

@@ -24,6 +24,7 @@ import {
   readOptions,
   shown,
   unreadable,
+  wordsIn,
 } from '../../support/options.ts';
 import { cursorPage, openedWithin } from '../../support/page-size.ts';
 import { stampOf } from '../audit/api.ts';
@@ -74,10 +75,9 @@ export interface TemplateListOptions {
   readonly limit?: number;
 }
 
-const NAMES: readonly (keyof PutTemplateOptions)[] = [
-  ...(['id', 'version', 'pipeline', 'defaults', 'project', 'actor', 'reason'] as const),
-  ...(['lane', 'tags', 'deadlineMs', 'concurrency', 'rate'] as const),
-];
+const NAMES: readonly (keyof PutTemplateOptions)[] = wordsIn(
+  'id version pipeline defaults project actor reason lane tags deadlineMs concurrency rate',
+);
 const LIST_NAMES: readonly (keyof TemplateListOptions)[] = ['project', 'id', 'cursor', 'limit'];
 const ID_BYTES_MAX = 256;
 const VERSION_MAX = 1_000_000_000;

@@ -1,8 +1,20 @@
 // Saved views: filters of console pages that a project shares.
 
 import { type Static, Type } from 'typebox';
-import { type Operations, READERS } from '../../protocol/messages/operation.ts';
-import { closed, documented, instant, pageOf, paging } from '../../protocol/messages/words.ts';
+import { operationsOf, READERS } from '../../protocol/messages/operation.ts';
+import {
+  choice,
+  closed,
+  documented,
+  flag,
+  instant,
+  optional,
+  pageOf,
+  paging,
+  text,
+  textWithin,
+  titled,
+} from '../../protocol/messages/words.ts';
 
 const viewId = Type.String({
   pattern: '^[a-z0-9][a-z0-9-]*$',
@@ -19,12 +31,7 @@ const page = Type.String({
 });
 
 const CONTENT = {
-  name: Type.String({
-    minLength: 1,
-    maxLength: 64,
-    description: 'Name for people.',
-    examples: ['Late orders'],
-  }),
+  name: textWithin(1, 64, 'Name for people.', 'Late orders'),
   page,
   query: Type.String({
     maxLength: 2_048,
@@ -36,7 +43,7 @@ const CONTENT = {
 
 const EXAMPLE = { name: 'Late orders', page: 'executions', query: 'status=waiting&pipeline=order' };
 
-const viewBody = closed(CONTENT, { title: 'SavedViewBody', examples: [EXAMPLE] });
+const viewBody = closed(CONTENT, titled('SavedViewBody', EXAMPLE));
 
 export type SavedViewBody = Static<typeof viewBody>;
 
@@ -45,27 +52,21 @@ const view = closed(
     id: viewId,
     ...CONTENT,
     savedAt: documented(instant, 'When it was saved last.'),
-    savedBy: Type.Optional(Type.String({ description: 'The actor that saved it last.' })),
+    savedBy: optional(text('The actor that saved it last.')),
   },
-  {
-    title: 'SavedView',
-    examples: [
-      {
-        ...{ id: 'late-orders', ...EXAMPLE, savedAt: '2026-11-17T09:30:00.000Z' },
-        savedBy: 'ann (a2b3c4d5e6f7a2b3)',
-      },
-    ],
-  },
+  titled('SavedView', {
+    ...{ id: 'late-orders', ...EXAMPLE, savedAt: '2026-11-17T09:30:00.000Z' },
+    savedBy: 'ann (a2b3c4d5e6f7a2b3)',
+  }),
 );
 
 export type SavedViewMessage = Static<typeof view>;
 
 const viewParams = closed({ id: viewId });
 
-export const viewOperations = {
+export const viewOperations = operationsOf('Saved views', {
   putView: {
     at: 'PUT /v1/views/:id',
-    tag: 'Saved views',
     summary: 'Save a view',
     description:
       'Creates the view, or replaces its name, page and filter, and writes an audit record. Repeating the same content writes nothing.',
@@ -75,27 +76,23 @@ export const viewOperations = {
     responses: {
       200: {
         what: 'The view is stored.',
-        schema: closed({
-          changed: Type.Boolean({ description: 'False if it had this content already.' }),
-        }),
+        schema: closed({ changed: flag('False if it had this content already.') }),
       },
     },
   },
   listViews: {
     at: 'GET /v1/views',
-    tag: 'Saved views',
     summary: 'List saved views',
     description: "Returns the project's views by id. The response has an `ETag`.",
     allows: READERS,
     query: closed({
-      page: Type.Optional(documented(page, 'Only views of this page. Default: all.')),
+      page: optional(page, 'Only views of this page. Default: all.'),
       ...paging(viewId),
     }),
     responses: { 200: { what: 'One page of views.', schema: pageOf(view) } },
   },
   removeView: {
     at: 'DELETE /v1/views/:id',
-    tag: 'Saved views',
     summary: 'Delete a view',
     description:
       'Deletes the view for all users of the project, and writes an audit record. Repeating it changes nothing.',
@@ -105,11 +102,9 @@ export const viewOperations = {
       200: {
         what: 'The view does not exist any more.',
         schema: closed({
-          kind: Type.Enum(['done', 'no-change'], {
-            description: '`no-change`: there was no such view.',
-          }),
+          kind: choice(['done', 'no-change'], '`no-change`: there was no such view.'),
         }),
       },
     },
   },
-} as const satisfies Operations;
+});

@@ -3,6 +3,7 @@
 import { withEtag } from '../../protocol/rest/handling.ts';
 import { actorOf, ProblemReply, type Route, routesOf } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
+import { present } from '../../support/options.ts';
 import { cursorPage } from '../../support/page-size.ts';
 import { describeAccessRefusal } from '../access/model.ts';
 import { stampOutside } from '../audit/api.ts';
@@ -25,8 +26,7 @@ export const viewRoutes: readonly Route[] = routesOf(viewOperations, {
     const { cursor: after, limit = 100, page } = query;
     const found = await store.access.views({
       ...{ project: caller.project, limit },
-      ...(page === undefined ? {} : { page }),
-      ...(after === undefined ? {} : { after }),
+      ...present({ page, after }),
     });
     const { items, cursor } = cursorPage(found, { limit }, ({ id }) => id);
     const shown = items.map((each) => ({ ...each, savedAt: formatInstant(each.savedAt) }));

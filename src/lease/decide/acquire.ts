@@ -84,11 +84,7 @@ function decideOccupied(
   if (state === 'free') return undefined;
   if (state === 'retired') {
     if (request.reopen === true) return undefined;
-    return {
-      kind: 'refuse',
-      refusal: { why: 'retired', key, fence: lease.fence },
-      mayWait: false,
-    };
+    return { kind: 'refuse', refusal: { why: 'retired', key, fence: lease.fence }, mayWait: false };
   }
   const holder = holderOf(lease, view.holder, now);
   if (state === 'expired') {
@@ -106,11 +102,7 @@ function decideTurn(view: AcquireView, request: Acquire, now: Instant): AcquireD
   const owner = view.own.at(-1)?.owner;
   const damped = dampedForMs(view.flapUntil, view.policy, now);
   if (damped > 0) {
-    return {
-      kind: 'refuse',
-      refusal: { why: 'damped', key, freeInMs: damped },
-      mayWait: false,
-    };
+    return { kind: 'refuse', refusal: { why: 'damped', key, freeInMs: damped }, mayWait: false };
   }
   const reservation = reservationOf(view, now);
   if (reservation !== undefined && reservation.until > now) {

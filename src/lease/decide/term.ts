@@ -32,10 +32,7 @@ export interface TermContext {
   readonly now: Instant;
 }
 
-type Refuse<Why = TermRefusal | WriteRefusal> = {
-  readonly kind: 'refuse';
-  readonly refusal: Why;
-};
+type Refuse<Why = TermRefusal | WriteRefusal> = { readonly kind: 'refuse'; readonly refusal: Why };
 type RefuseTerm = Refuse<TermRefusal>;
 type Change<Extra = object> = { readonly kind: 'apply'; readonly lease: LeaseRecord } & Extra;
 type Replay<Extra = object> = { readonly kind: 'replay' } & Extra;

@@ -60,11 +60,7 @@ export function exactly(value: number): Estimate {
 }
 
 export function scaled(estimate: Estimate, factor: number): Estimate {
-  return {
-    mean: estimate.mean * factor,
-    low: estimate.low * factor,
-    high: estimate.high * factor,
-  };
+  return { mean: estimate.mean * factor, low: estimate.low * factor, high: estimate.high * factor };
 }
 
 export function sum(a: Estimate, b: Estimate): Estimate {

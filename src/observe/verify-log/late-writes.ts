@@ -7,14 +7,12 @@ import { DECLARED_EXITS, type Exit } from '../../lease/exit.ts';
 import { type Fence, formatFence } from '../../lease/fence.ts';
 import type { LeaseKey } from '../../lease/names.ts';
 import type { LeaseOperation } from '../../lease/observer.ts';
+import { wordsIn } from '../../support/options.ts';
 import type { EventOf, Facts, LoggedOperation, RecordedTerm, Violation } from './facts.ts';
 
-const WRITES: ReadonlySet<LeaseOperation> = new Set([
-  'checkpoint',
-  'begin-intent',
-  'settle-intent',
-  'release',
-]);
+const WRITES: ReadonlySet<LeaseOperation> = new Set(
+  wordsIn('checkpoint begin-intent settle-intent release'),
+);
 
 export function checkLateWrites(facts: Facts, skewMs: number): readonly Violation[] {
   const sessionEnds = new Map<string, EventOf<'session-ended'>>();
@@ -76,12 +74,11 @@ function staleWrite(write: Write, facts: Facts, skewMs: number): readonly Violat
 /** The end of the term, unless this write declared it and may repeat it (L-2). */
 function endFor(write: Write, term: RecordedTerm | undefined): EventOf<'ended'> | undefined {
   const ended = term?.ended;
-  const isOwn = write.operation === 'release' && ended !== undefined && isDeclared(ended.exit);
+  const isOwn =
+    write.operation === 'release' &&
+    ended !== undefined &&
+    (DECLARED_EXITS as readonly Exit[]).includes(ended.exit);
   return isOwn ? undefined : ended;
-}
-
-function isDeclared(exit: Exit): boolean {
-  return (DECLARED_EXITS as readonly Exit[]).includes(exit);
 }
 
 /**

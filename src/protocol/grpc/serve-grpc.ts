@@ -1,29 +1,36 @@
 // The worker protocol over gRPC: single messages, or a stream in which the coordinator sends
 // wakeups.
 
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import type { Metadata, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { Fault } from '../../support/fault.ts';
 import { requireFewValues } from '../../support/json-size.ts';
-import { weightOfParsing } from '../../support/turns.ts';
+import { loadPackage } from '../../support/load-package.ts';
+import type { Timers } from '../../support/timer.ts';
+import { weightOfBytes, weightOfParsing } from '../../support/turns.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import { type UnparsedRequest, unparsedRequest, WORK_SERVICE } from '../messages/grpc-service.ts';
-import { isHeld } from '../messages/operation.ts';
 import { isWorkKind, workMessage } from '../messages/work-messages.ts';
-import { type Caller, type Coordinator, projectShare } from '../rest/route.ts';
-import type { Dispatch } from '../work/dispatch.ts';
+import { type Caller, type Coordinator, isHeld, projectShare } from '../rest/route.ts';
+import { type Dispatch, messageKind, refusedReply, roomFor } from '../work/dispatch.ts';
 import { type Admitted, beforeReading } from './before-reading.ts';
-import { Connections, type ConnectionsParts } from './connections.ts';
-import { type Stream, textOf, WorkerStream, type WorkerStreamParts } from './worker-stream.ts';
+import {
+  type Outgoing,
+  type Stream,
+  textOf,
+  WorkerStream,
+  type WorkerStreamParts,
+} from './worker-stream.ts';
 
-type Driver = typeof import('@grpc/grpc-js');
-
-export interface GrpcAccess {
+interface GrpcAccess {
   readonly authorization: string | undefined;
   readonly project: string | undefined;
   readonly ip: string;
 }
 
-export interface GrpcParts {
+interface GrpcParts {
   readonly coordinator: Coordinator;
   readonly dispatch: Dispatch;
   readonly admit: (access: GrpcAccess) => Promise<Caller>;
@@ -48,19 +55,27 @@ export interface GrpcServer {
   close(): Promise<void>;
 }
 
-const requestDeserialize = (wire: Buffer): Buffer => wire;
+const unchanged = (wire: Buffer): Buffer => wire;
+const bytes = { requestDeserialize: unchanged, responseSerialize: unchanged };
 
-/** Leaves requests undecoded, so that the coordinator authenticates the caller first. */
+/**
+ * Leaves requests undecoded, so that the coordinator authenticates the caller first. It encodes the
+ * replies itself, because their size counts.
+ */
 const UNREAD_SERVICE = {
-  Call: { ...WORK_SERVICE.Call, requestDeserialize },
-  Stream: { ...WORK_SERVICE.Stream, requestDeserialize },
+  Call: { ...WORK_SERVICE.Call, ...bytes },
+  Stream: { ...WORK_SERVICE.Stream, ...bytes },
 } as const;
 
 export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
-  const driver = await loadDriver();
+  const driver = await loadPackage('gRPC', '@grpc/grpc-js', () => import('@grpc/grpc-js'));
   const { host, port, bytesMax, connectionsMax, connected, requestMs, tls } = parts;
   const { timers } = parts.coordinator;
-  const admitted: Admitted = { callers: new WeakMap(), streams: new WeakMap() };
+  const admitted: Admitted = {
+    callers: new WeakMap(),
+    streams: new WeakMap(),
+    below: new WeakMap(),
+  };
   const cut = (peer: string): void => connections.cut(peer);
   const server = new driver.Server({
     'grpc.max_receive_message_length': bytesMax,
@@ -75,7 +90,8 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
         {
           ...{ driver, cut, requestMs, bytesMax, timers },
           admit: (call) => parts.admit(accessOf(call)),
-          refuse: (refusal) => refused(parts, NOTHING, refusal),
+          refuse: async (refusal) =>
+            WORK_SERVICE.Call.responseSerialize(await refused(parts, NOTHING, refusal)),
         },
         admitted,
       ),
@@ -83,13 +99,24 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
   });
   const streams = new Set<Stream>();
   server.addService(UNREAD_SERVICE, {
-    Call: (call: ServerUnaryCall<Buffer, ReplyEnvelope>, done: sendUnaryData<ReplyEnvelope>) => {
+    Call: (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => {
       const disconnected = new AbortController();
       call.on('cancelled', () => disconnected.abort());
       const signal = AbortSignal.any([disconnected.signal, parts.stopping]);
       const admit = async (): Promise<Caller> => knownIn(admitted.callers, call.metadata);
-      const unary = { admit, wire: call.request, signal };
-      void respond(parts, unary).then((reply) => done(null, reply));
+      const encode = WORK_SERVICE.Call.responseSerialize;
+      const unary = { admit, wire: call.request, signal, encode };
+      void respond(parts, unary).then(({ wire, free }) => {
+        const below = knownIn(admitted.below, call.metadata);
+        const late = timers.after(requestMs, () => cut(call.getPeer()));
+        const sent = (): void => {
+          late();
+          free();
+        };
+        if (below.closed) sent();
+        else below.once('close', sent);
+        done(null, wire);
+      });
     },
     Stream: (call: Stream) => {
       streams.add(call);
@@ -100,6 +127,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
         entry: knownIn(admitted.streams, call.metadata),
         ended: () => streams.delete(call),
         cutLong: () => (isLong() ? cut(peer) : undefined),
+        cut: () => cut(peer),
       });
     },
   });
@@ -142,18 +170,20 @@ interface UnaryCall {
   readonly admit: () => Promise<Caller>;
   readonly wire: Buffer;
   readonly signal: AbortSignal;
+  readonly encode: (reply: ReplyEnvelope) => Buffer;
 }
 
 /** Reads nothing of a message before its sender is admitted. */
 async function respond(
   parts: GrpcParts,
-  { admit: enter, wire, signal }: UnaryCall,
-): Promise<ReplyEnvelope> {
+  { admit: enter, wire, signal, encode }: UnaryCall,
+): Promise<Outgoing> {
+  const small = (reply: ReplyEnvelope): Outgoing => ({ reply, wire: encode(reply), free: NONE });
   let caller: Caller;
   try {
     caller = await enter();
   } catch (refusal) {
-    return refused(parts, wire, refusal);
+    return small(await refused(parts, wire, refusal));
   }
   const weight = weightOfParsing(wire.length);
   if (weight > 0) await parts.coordinator.shares.begin(projectShare(caller.project), weight);
@@ -161,7 +191,7 @@ async function respond(
   try {
     requireFewValues('The message', [text], parts.coordinator.jsonValuesMax);
   } catch (refusal) {
-    return refusedWith(parts, id, refusal);
+    return small(await refusedWith(parts, id, refusal));
   }
   const envelope: { readonly kind?: string; readonly body?: unknown } = parse();
   let release: (() => void) | undefined;
@@ -169,12 +199,22 @@ async function respond(
     if (isLong(envelope)) release = parts.hold(caller);
     return caller;
   };
-  try {
-    return await parts.dispatch({ envelope, length: wire.length, admit, signal });
-  } finally {
-    release?.();
-  }
+  let kept: (() => void) | undefined;
+  const keep = (free: () => void): void => {
+    kept = free;
+  };
+  const { length } = wire;
+  const reply = await parts.dispatch({ envelope, length, admit, signal, keep });
+  release?.();
+  const sent = encode(reply);
+  const { coordinator } = parts;
+  coordinator.shares.charge(projectShare(caller.project), weightOfBytes(sent.length));
+  const about = { kind: messageKind(envelope), bytes: sent.length };
+  const free = kept ?? roomFor(coordinator, caller, about);
+  return free === undefined ? small(refusedReply(reply)) : { reply, wire: sent, free };
 }
+
+const NONE = (): void => undefined;
 
 const SHORT_BYTES = 64 * 1024;
 
@@ -209,32 +249,124 @@ function accessOf(call: { readonly metadata: Metadata; getPeer(): string }): Grp
   };
 }
 
+const { responseSerialize: encodeFrame } = WORK_SERVICE.Stream;
+
 function serveStream(
   parts: GrpcParts,
   call: Stream,
-  { entry, ended, cutLong }: Pick<WorkerStreamParts, 'entry' | 'ended' | 'cutLong'>,
+  own: Pick<WorkerStreamParts, 'entry' | 'ended' | 'cutLong' | 'cut'>,
 ): WorkerStream {
   const access = accessOf(call);
-  const { coordinator, stopping, hold } = parts;
+  const { coordinator, stopping, hold, requestMs: slowMs } = parts;
   const admit = (): Promise<Caller> => parts.admit(access);
+  const encode = (reply: ReplyEnvelope): Buffer => encodeFrame({ reply, wakeup: false });
   return new WorkerStream(
     {
-      ...{ coordinator, stopping, hold, entry, ended, cutLong, admit },
-      respond: (wire, signal) => respond(parts, { admit, wire, signal }),
-      refuse: (wire, refusal) => refused(parts, wire, refusal),
+      ...{ coordinator, stopping, hold, admit, slowMs, ...own },
+      respond: (wire, signal) => respond(parts, { admit, wire, signal, encode }),
+      async refuse(wire, refusal) {
+        const reply = await refused(parts, wire, refusal);
+        return { reply, wire: encode(reply), free: NONE };
+      },
+      wakeup: encodeFrame({ wakeup: true }),
     },
     call,
   );
 }
 
-async function loadDriver(): Promise<Driver> {
-  try {
-    return await import('@grpc/grpc-js');
-  } catch (cause) {
-    throw new Fault(
-      'driver-missing',
-      'gRPC needs the package "@grpc/grpc-js". Nothing was opened. Install it beside holdfast: npm install @grpc/grpc-js',
-      { cause },
-    );
+// Accepts workers' connections. It limits their number and closes slow ones, as over HTTP, because
+// gRPC has no such limits of its own.
+
+interface ConnectionsParts {
+  readonly host: string;
+  /** 0 picks any free port. */
+  readonly port: number;
+  readonly connectionsMax: number;
+  /** Called with each connection, before TLS. */
+  readonly connected: (socket: Socket) => void;
+  /** The longest silence at the start of a connection. */
+  readonly requestMs: number;
+  readonly timers: Timers;
+  readonly tls?: Pick<TlsOptions, 'key' | 'cert' | 'minVersion'>;
+  readonly take: (socket: Socket) => void;
+}
+
+const OVER_TLS: TlsOptions = { minVersion: 'TLSv1.2', ALPNProtocols: ['h2'] };
+/** The length of the preface that begins every HTTP/2 connection. */
+const PREFACE_BYTES = 24;
+const CLOSE_MS_MAX = 2_000;
+
+class Connections {
+  readonly #parts: ConnectionsParts;
+  readonly #server: Server;
+  readonly #sockets: Map<string, Socket> = new Map();
+
+  private constructor(parts: ConnectionsParts) {
+    this.#parts = parts;
+    const { tls, requestMs: handshakeTimeout, connectionsMax, connected } = parts;
+    const came = (socket: Socket): void => this.#came(socket);
+    this.#server =
+      tls === undefined
+        ? createServer(came)
+        : createTlsServer({ ...OVER_TLS, ...tls, handshakeTimeout }, came);
+    // The TLS handshake failed or timed out.
+    this.#server.on('tlsClientError', (_: Error, socket: Socket) => socket.destroy());
+    this.#server.maxConnections = connectionsMax;
+    this.#server.prependListener('connection', connected);
+  }
+
+  static async listen(parts: ConnectionsParts): Promise<Connections> {
+    const { host, port } = parts;
+    const opened = new Connections(parts);
+    try {
+      opened.#server.listen({ host: host.replace(/^\[|\]$/g, ''), port });
+      await once(opened.#server, 'listening');
+    } catch (cause) {
+      const why = (cause as Error).message;
+      const detail = `gRPC cannot listen on ${host}:${port}: ${why}. The coordinator did not start. Choose another address with --grpc.`;
+      throw new Fault('listen-failed', detail, { cause });
+    }
+    return opened;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** The bytes read so far. */
+  bytesOf(peer: string): number {
+    return this.#sockets.get(peer)?.bytesRead ?? 0;
+  }
+
+  /** The peer's name in gRPC: the remote address and port. */
+  cut(peer: string): void {
+    this.#sockets.get(peer)?.destroy();
+  }
+
+  /** Accepts no more connections. Open ones end by themselves, or after a limit. */
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    const cancel = this.#parts.timers.after(CLOSE_MS_MAX, () => {
+      for (const socket of this.#sockets.values()) socket.destroy();
+    });
+    await closed;
+    cancel();
+  }
+
+  #came(socket: Socket): void {
+    const { requestMs, timers, take } = this.#parts;
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    this.#sockets.set(peer, socket);
+    const cancel = timers.after(requestMs, () => {
+      if (socket.bytesRead < PREFACE_BYTES) socket.destroy();
+    });
+    socket.on('close', () => {
+      cancel();
+      if (this.#sockets.get(peer) === socket) this.#sockets.delete(peer);
+    });
+    // The new owner of the socket handles its errors. Before that there is nothing to lose.
+    socket.on('error', () => undefined);
+    take(socket);
   }
 }

@@ -4,11 +4,18 @@
 
 import type { Metadata, ServerDuplexStream } from '@grpc/grpc-js';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
-import type { Frame } from '../messages/grpc-service.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import type { OpeningStream } from './before-reading.ts';
 
-export type Stream = ServerDuplexStream<Buffer, Frame>;
+export type Stream = ServerDuplexStream<Buffer, Buffer>;
+
+/** A reply, as it is sent. */
+export interface Outgoing {
+  readonly reply: ReplyEnvelope;
+  readonly wire: Buffer;
+  /** Frees its room. Call it once, when the peer has read the reply or is gone. */
+  readonly free: () => void;
+}
 
 export interface WorkerStreamParts {
   readonly coordinator: Coordinator;
@@ -18,9 +25,15 @@ export interface WorkerStreamParts {
   readonly admit: () => Promise<Caller>;
   /** Throws if too many are open. Returns the function that releases. */
   readonly hold: (caller: Caller) => () => void;
-  readonly respond: (wire: Buffer, signal: AbortSignal) => Promise<ReplyEnvelope>;
+  readonly respond: (wire: Buffer, signal: AbortSignal) => Promise<Outgoing>;
   /** The reply to a refused caller. */
-  readonly refuse: (wire: Buffer, refusal: unknown) => Promise<ReplyEnvelope>;
+  readonly refuse: (wire: Buffer, refusal: unknown) => Promise<Outgoing>;
+  /** The frame of a wakeup. */
+  readonly wakeup: Buffer;
+  /** The longest time in which the peer does not read a reply. */
+  readonly slowMs: number;
+  /** Closes the connection. */
+  readonly cut: () => void;
   readonly ended: () => void;
   /** Closes the connection, if it has sent much since it began. */
   readonly cutLong: () => void;
@@ -53,6 +66,8 @@ export class WorkerStream {
   #admittedAtMs = 0;
   #underWay = 0;
   #underWayBytes = 0;
+  /** For each reply that the peer has not read, the function to call then. */
+  readonly #unread: Set<() => void> = new Set();
   #isFull = false;
   #isNotified = false;
   /** One whole message has arrived. */
@@ -91,16 +106,16 @@ export class WorkerStream {
       () => undefined,
       (refusal: unknown) => ({ refusal }),
     );
-    const reply = await (isIn === undefined
+    const outgoing = await (isIn === undefined
       ? respond(wire, this.#signal)
       : refuse(wire, isIn.refusal));
-    this.#send({ reply, wakeup: false });
+    this.#send(outgoing.wire, outgoing.free);
     this.#underWay -= 1;
     this.#underWayBytes -= wire.length;
     void room?.then((free) => free());
     this.#pace();
     // End the stream of a caller without a valid key.
-    if (isIn !== undefined || reply.problem?.status === UNAUTHENTICATED) this.#end();
+    if (isIn !== undefined || outgoing.reply.problem?.status === UNAUTHENTICATED) this.#end();
   }
 
   /**
@@ -112,9 +127,19 @@ export class WorkerStream {
     else this.#call.resume();
   }
 
-  #send(frame: Frame): void {
-    if (this.#signal.aborted) return;
-    this.#isFull = !this.#call.write(frame);
+  #send(frame: Buffer, free: () => void): void {
+    if (this.#signal.aborted) {
+      free();
+      return;
+    }
+    const { coordinator, slowMs, cut } = this.#parts;
+    const late = coordinator.timers.after(slowMs, cut);
+    const sent = (): void => {
+      late();
+      if (this.#unread.delete(sent)) free();
+    };
+    this.#unread.add(sent);
+    this.#isFull = !this.#call.write(frame, sent);
   }
 
   #drained(): void {
@@ -146,7 +171,7 @@ export class WorkerStream {
     }
     if (this.#isFull) return;
     this.#isNotified = false;
-    this.#send({ wakeup: true });
+    this.#send(this.#parts.wakeup, () => undefined);
   }
 
   #giveUp(): void {
@@ -165,6 +190,7 @@ export class WorkerStream {
     this.#unlisten();
     this.#cancelWakeup?.();
     this.#release();
+    for (const sent of this.#unread) sent();
     this.#parts.ended();
   }
 }

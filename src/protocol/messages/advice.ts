@@ -1,7 +1,17 @@
 // Advice on ttl and grace: goals, assumptions about sessions, and the recommendation.
 
 import { type Static, Type } from 'typebox';
-import { closed, documented } from './words.ts';
+import {
+  choice,
+  closed,
+  decimal,
+  documented,
+  flag,
+  listOf,
+  optional,
+  text,
+  titled,
+} from './words.ts';
 
 const ms = Type.Number({ minimum: 0, maximum: 604_800_000, description: 'Milliseconds.' });
 const rate = Type.Number({ minimum: 0, maximum: 1_000_000 });
@@ -43,21 +53,19 @@ const ASSUMED = {
   crashesPerMonth: documented(rate, 'Crashes of a process per month.', 1),
 };
 
-const assumptions = closed(ASSUMED, {
-  title: 'Assumptions',
-  description: 'Basis of the advice.',
-});
+const assumptions = closed(ASSUMED, { title: 'Assumptions', description: 'Basis of the advice.' });
 
 export type AssumptionsMessage = Static<typeof assumptions>;
 
 export const adviceQuery = closed(
   {
-    preset: Type.Optional(
-      Type.Enum(['batch', 'interactive', 'money'], {
-        description: 'Goals for a kind of work. Goals that you name replace those of the preset.',
-      }),
+    preset: optional(
+      choice(
+        ['batch', 'interactive', 'money'],
+        'Goals for a kind of work. Goals that you name replace those of the preset.',
+      ),
     ),
-    takeoverMs: Type.Optional(
+    takeoverMs: optional(
       Type.Number({
         minimum: 1,
         maximum: 604_800_000,
@@ -65,7 +73,7 @@ export const adviceQuery = closed(
         examples: [30_000],
       }),
     ),
-    falseLosses: Type.Optional(
+    falseLosses: optional(
       Type.Number({
         exclusiveMinimum: 0,
         maximum: 1_000_000,
@@ -73,9 +81,7 @@ export const adviceQuery = closed(
         examples: [1],
       }),
     ),
-    effectMs: Type.Optional(
-      documented(ms, 'Longest external effect of the work, in milliseconds.', 2_000),
-    ),
+    effectMs: optional(ms, 'Longest external effect of the work, in milliseconds.', 2_000),
     ...Type.Partial(assumptions).properties,
   },
   { description: 'Values that you leave out are measured by this coordinator, or assumed.' },
@@ -83,19 +89,15 @@ export const adviceQuery = closed(
 
 export type AdviceQuery = Static<typeof adviceQuery>;
 
-const takeoverP50Ms = Type.Number({ description: 'Median takeover time, in milliseconds.' });
-const falseLosses = Type.Number({
-  description: 'Leases that live processes lose, per 1,000 lease-days.',
-});
+const takeoverP50Ms = decimal('Median takeover time, in milliseconds.');
+const falseLosses = decimal('Leases that live processes lose, per 1,000 lease-days.');
 
 const predicted = closed(
   {
     takeoverP50Ms,
-    takeoverP99Ms: Type.Number({ description: '99th percentile of takeover, in milliseconds.' }),
+    takeoverP99Ms: decimal('99th percentile of takeover, in milliseconds.'),
     falseLosses,
-    storeWritesPerSecond: Type.Number({
-      description: 'Heartbeats that the store writes per second.',
-    }),
+    storeWritesPerSecond: decimal('Heartbeats that the store writes per second.'),
   },
   { title: 'Predicted', description: 'Prediction for these settings.' },
 );
@@ -104,23 +106,23 @@ export type PredictedMessage = Static<typeof predicted>;
 
 const point = closed(
   {
-    ttlMs: Type.Number({ description: 'Ttl, in milliseconds.' }),
+    ttlMs: decimal('Ttl, in milliseconds.'),
     takeoverP50Ms,
     falseLosses,
-    keeps: Type.Boolean({ description: 'True if it meets all goals.' }),
+    keeps: flag('True if it meets all goals.'),
   },
   { title: 'AdvicePoint' },
 );
 
-const reasons = Type.Array(Type.String(), { description: 'Reasons, for people.' });
+const reasons = listOf(Type.String(), 'Reasons, for people.');
 
 export const advised = closed(
   {
     assumed: assumptions,
-    measured: Type.Array(Type.String(), {
-      description:
-        'Assumptions that this coordinator measured itself. You passed the others, or they are guesses.',
-    }),
+    measured: listOf(
+      Type.String(),
+      'Assumptions that this coordinator measured itself. You passed the others, or they are guesses.',
+    ),
     heartbeats: Type.Integer({
       minimum: 0,
       description: 'Number of heartbeats that it measured. 0 for keys for one project.',
@@ -131,28 +133,22 @@ export const advised = closed(
         closed(
           {
             kind: Type.Literal('recommendation', { description: 'The goals can be met.' }),
-            verdict: Type.Enum(['change', 'keep'], {
-              description: '`keep`: the current settings meet the goals.',
-            }),
-            ttlMs: Type.Number({ description: 'Recommended ttl, in milliseconds.' }),
-            heartbeatMs: Type.Number({
-              description: 'Recommended interval of heartbeats, in milliseconds.',
-            }),
-            graceMs: Type.Number({ description: 'Recommended grace, in milliseconds.' }),
+            verdict: choice(['change', 'keep'], '`keep`: the current settings meet the goals.'),
+            ttlMs: decimal('Recommended ttl, in milliseconds.'),
+            heartbeatMs: decimal('Recommended interval of heartbeats, in milliseconds.'),
+            graceMs: decimal('Recommended grace, in milliseconds.'),
             predicted: documented(predicted, 'Prediction for the recommended settings.'),
             current: documented(predicted, 'Prediction for the current settings.'),
-            binding: Type.Optional(
-              Type.String({ description: 'The goal that allows no better settings.' }),
-            ),
+            binding: optional(text('The goal that allows no better settings.')),
             reasons,
-            points: Type.Array(point, { description: 'All settings that were compared.' }),
+            points: listOf(point, 'All settings that were compared.'),
           },
           { title: 'Recommendation' },
         ),
         closed(
           {
             kind: Type.Literal('goals-conflict', { description: 'No settings meet all goals.' }),
-            between: Type.Array(Type.String(), { description: 'The goals that conflict.' }),
+            between: listOf(Type.String(), 'The goals that conflict.'),
             reasons,
           },
           { title: 'GoalsConflict' },
@@ -161,37 +157,32 @@ export const advised = closed(
       { description: 'A recommendation, or why there is none.' },
     ),
   },
-  {
-    title: 'Advised',
-    examples: [
-      {
-        assumed: {
-          ...{ ttlMs: 15_000, graceMs: 5_000, roundTripMs: 4, roundTripTailMs: 120 },
-          ...{ failuresPer1000: 1, pausesPerDay: 2, pauseMs: 800, crashesPerMonth: 1 },
-        },
-        measured: ['roundTripMs'],
-        heartbeats: 12_000,
-        sessions: 8,
-        advice: {
-          kind: 'recommendation',
-          verdict: 'keep',
-          ttlMs: 15_000,
-          heartbeatMs: 5_000,
-          graceMs: 5_000,
-          predicted: {
-            ...{ takeoverP50Ms: 12_500, takeoverP99Ms: 15_000 },
-            ...{ falseLosses: 0.2, storeWritesPerSecond: 1.6 },
-          },
-          current: {
-            ...{ takeoverP50Ms: 12_500, takeoverP99Ms: 15_000 },
-            ...{ falseLosses: 0.2, storeWritesPerSecond: 1.6 },
-          },
-          reasons: ['The current settings meet all goals.'],
-          points: [{ ttlMs: 15_000, takeoverP50Ms: 12_500, falseLosses: 0.2, keeps: true }],
-        },
+  titled('Advised', {
+    assumed: {
+      ...{ ttlMs: 15_000, graceMs: 5_000, roundTripMs: 4, roundTripTailMs: 120 },
+      ...{ failuresPer1000: 1, pausesPerDay: 2, pauseMs: 800, crashesPerMonth: 1 },
+    },
+    measured: ['roundTripMs'],
+    heartbeats: 12_000,
+    sessions: 8,
+    advice: {
+      kind: 'recommendation',
+      verdict: 'keep',
+      ttlMs: 15_000,
+      heartbeatMs: 5_000,
+      graceMs: 5_000,
+      predicted: {
+        ...{ takeoverP50Ms: 12_500, takeoverP99Ms: 15_000 },
+        ...{ falseLosses: 0.2, storeWritesPerSecond: 1.6 },
       },
-    ],
-  },
+      current: {
+        ...{ takeoverP50Ms: 12_500, takeoverP99Ms: 15_000 },
+        ...{ falseLosses: 0.2, storeWritesPerSecond: 1.6 },
+      },
+      reasons: ['The current settings meet all goals.'],
+      points: [{ ttlMs: 15_000, takeoverP50Ms: 12_500, falseLosses: 0.2, keeps: true }],
+    },
+  }),
 );
 
 export type AdvisedMessage = Static<typeof advised>;

@@ -2,52 +2,56 @@
 
 import { type Static, Type } from 'typebox';
 import { ROLES } from '../../features/access/model.ts';
-import type { Operations } from './operation.ts';
-import { closed, documented, executionId, instant } from './words.ts';
+import { wordsIn } from '../../support/options.ts';
+import { operationsOf } from './operation.ts';
+import {
+  choice,
+  closed,
+  documented,
+  executionId,
+  flag,
+  instant,
+  integer,
+  listOf,
+  optional,
+  text,
+  titled,
+} from './words.ts';
 
 export const caller = closed(
   {
-    name: Type.String({ description: 'Name of the key, as history and audit show it.' }),
-    project: Type.String({ description: 'Project of this request.' }),
-    isOfAll: Type.Boolean({ description: 'True if the key opens all projects.' }),
-    projects: Type.Optional(
-      Type.Array(Type.String(), {
-        description: 'For a key for all projects: the first 100 projects, by name.',
-      }),
+    name: text('Name of the key, as history and audit show it.'),
+    project: text('Project of this request.'),
+    isOfAll: flag('True if the key opens all projects.'),
+    projects: optional(
+      listOf(Type.String(), 'For a key for all projects: the first 100 projects, by name.'),
     ),
-    roles: Type.Array(Type.Enum([...ROLES]), { description: 'Roles of the key.' }),
-    auth: Type.Enum(['keys', 'off'], {
-      description: '`off`: this coordinator requires no keys.',
-    }),
+    roles: listOf(Type.Enum([...ROLES]), 'Roles of the key.'),
+    auth: choice(['keys', 'off'], '`off`: this coordinator requires no keys.'),
     store: closed(
       {
-        kind: Type.String({ description: 'Kind of the store, such as `sqlite`.' }),
-        survives: Type.String({ description: 'Failures that an acknowledged write survives.' }),
+        kind: text('Kind of the store, such as `sqlite`.'),
+        survives: text('Failures that an acknowledged write survives.'),
       },
       { description: 'The store of the coordinator.' },
     ),
-    hasDemo: Type.Boolean({ description: 'True if this is `holdfast dev` with its demo.' }),
-    hasLinks: Type.Boolean({ description: 'True if it can sign answer links.' }),
-    hasArchive: Type.Boolean({ description: 'True if it has an archive.' }),
-    hasAdmin: Type.Boolean({ description: 'True if this listener serves the admin routes.' }),
+    hasDemo: flag('True if this is `holdfast dev` with its demo.'),
+    hasLinks: flag('True if it can sign answer links.'),
+    hasArchive: flag('True if it has an archive.'),
+    hasAdmin: flag('True if this listener serves the admin routes.'),
   },
-  {
-    title: 'Caller',
-    examples: [
-      {
-        name: 'ann',
-        project: 'default',
-        isOfAll: false,
-        roles: ['submit', 'operate'],
-        auth: 'keys',
-        store: { kind: 'sqlite', survives: 'process' },
-        hasDemo: false,
-        hasLinks: true,
-        hasArchive: false,
-        hasAdmin: false,
-      },
-    ],
-  },
+  titled('Caller', {
+    name: 'ann',
+    project: 'default',
+    isOfAll: false,
+    roles: ['submit', 'operate'],
+    auth: 'keys',
+    store: { kind: 'sqlite', survives: 'process' },
+    hasDemo: false,
+    hasLinks: true,
+    hasArchive: false,
+    hasAdmin: false,
+  }),
 );
 
 export type CallerMessage = Static<typeof caller>;
@@ -59,52 +63,45 @@ const SCENES = ['ask', 'freeze', 'fail-payment'] as const;
 export type Scene = (typeof SCENES)[number];
 
 /** What happens in the scenes, in their order. */
-const DEMO_EVENTS = [
-  ...['asked', 'answered'],
-  ...['stew-ordered', 'frozen', 'taken-over', 'thawed', 'refused', 'not-refused'],
-  ...['cake-ordered', 'compensating', 'quarantined', 'refunded'],
-] as const;
+const DEMO_EVENTS = wordsIn(
+  'asked answered stew-ordered frozen taken-over thawed refused not-refused cake-ordered compensating quarantined refunded',
+);
 
 export type DemoEvent = (typeof DEMO_EVENTS)[number];
 
 export const demo = closed(
   {
-    workers: Type.Array(
+    workers: listOf(
       closed({
-        name: Type.String({ description: 'Name of the worker.' }),
-        pid: Type.Integer({ description: 'Its process id.' }),
-        isFrozen: Type.Boolean({ description: 'True while the demo has stopped the process.' }),
+        name: text('Name of the worker.'),
+        pid: integer('Its process id.'),
+        isFrozen: flag('True while the demo has stopped the process.'),
       }),
-      { description: 'Worker processes of the demo.' },
+      'Worker processes of the demo.',
     ),
-    isPlaying: Type.Boolean({ description: 'True while a scene runs.' }),
-    story: Type.Array(
+    isPlaying: flag('True while a scene runs.'),
+    story: listOf(
       closed({
         at: documented(instant, 'When it happened.'),
-        event: Type.Enum([...DEMO_EVENTS], { description: 'The event, for programs.' }),
-        text: Type.String({ description: 'The event, for people.' }),
-        execution: Type.Optional(documented(executionId, 'Execution that it is about.')),
+        event: choice([...DEMO_EVENTS], 'The event, for programs.'),
+        text: text('The event, for people.'),
+        execution: optional(executionId, 'Execution that it is about.'),
       }),
-      { description: 'Events so far, the newest last.' },
+      'Events so far, the newest last.',
     ),
   },
-  {
-    title: 'Demo',
-    examples: [
+  titled('Demo', {
+    workers: [{ name: 'worker-1', pid: 4711, isFrozen: true }],
+    isPlaying: true,
+    story: [
       {
-        workers: [{ name: 'worker-1', pid: 4711, isFrozen: true }],
-        isPlaying: true,
-        story: [
-          {
-            at: '2026-11-17T09:30:00.000Z',
-            event: 'frozen',
-            text: 'worker-1 is frozen in the middle of its work.',
-            execution: '01890a5d-ac96-774b-bcce-b302099a8057',
-          },
-        ],
+        at: '2026-11-17T09:30:00.000Z',
+        event: 'frozen',
+        text: 'worker-1 is frozen in the middle of its work.',
+        execution: '01890a5d-ac96-774b-bcce-b302099a8057',
       },
     ],
-  },
+  }),
 );
 
 export type DemoMessage = Static<typeof demo>;
@@ -117,10 +114,9 @@ const NONE = {
 /** Not `work`: programs use such a key, people do not. */
 const PEOPLE = ['submit', 'operate', 'admin'] as const;
 
-export const coordinatorOperations = {
+export const coordinatorOperations = operationsOf('Coordinator', {
   readCaller: {
     at: 'GET /v1/caller',
-    tag: 'Coordinator',
     summary: 'Read who is calling',
     description:
       'Returns name, project and roles of the key, and what this coordinator supports. Consoles use it to decide what to show.',
@@ -129,7 +125,6 @@ export const coordinatorOperations = {
   },
   signIn: {
     at: 'POST /v1/sign-in',
-    tag: 'Coordinator',
     summary: 'Sign a browser in',
     description:
       'Sets a cookie with the key of this request, which scripts cannot read. Writes nothing to the store. The browser keeps the cookie until it is closed. Repeating it is safe.',
@@ -138,7 +133,6 @@ export const coordinatorOperations = {
   },
   signOut: {
     at: 'POST /v1/sign-out',
-    tag: 'Coordinator',
     summary: 'Sign a browser out',
     description:
       'Removes the cookie. The key itself stays valid. Writes nothing to the store. Repeating it is safe.',
@@ -164,9 +158,7 @@ export const coordinatorOperations = {
     description:
       'Submits an order and, by scene, lets it ask for an approval, freezes its worker, or fails its payment. One scene plays at a time. Each request plays the scene again.',
     allows: ['operate'],
-    params: closed({
-      scene: Type.Enum([...SCENES], { description: 'Scene to play.' }),
-    }),
+    params: closed({ scene: choice([...SCENES], 'Scene to play.') }),
     responses: {
       202: { what: 'The scene has started.', schema: demo },
       ...NONE,
@@ -175,7 +167,6 @@ export const coordinatorOperations = {
   },
   checkHealth: {
     at: 'GET /healthz',
-    tag: 'Coordinator',
     summary: 'Check that the process is alive',
     description: 'Returns status 200 while the process responds. It does not ask the store.',
     allows: 'public',
@@ -183,7 +174,6 @@ export const coordinatorOperations = {
   },
   checkReadiness: {
     at: 'GET /readyz',
-    tag: 'Coordinator',
     summary: 'Check that the coordinator is ready',
     description:
       'Returns status 200 if the store responds within 1 s and is not sealed, and the coordinator is not shutting down.',
@@ -198,7 +188,6 @@ export const coordinatorOperations = {
   },
   readMetrics: {
     at: 'GET /metrics',
-    tag: 'Coordinator',
     summary: 'Read metrics for Prometheus',
     description:
       'Returns the metrics of this process in the text format of Prometheus. A key for one project gets the metrics of that project only. With the setting `publicMetrics`, no key is required.',
@@ -218,4 +207,4 @@ export const coordinatorOperations = {
       },
     },
   },
-} as const satisfies Operations;
+});

@@ -66,9 +66,15 @@ export function resultIn<Result>(
 
 // Converts a coordinator's problem into the fault that a store would have thrown.
 
+/**
+ * Nothing was done, and a later attempt may pass. An expired signature means slow queues or a wrong
+ * clock, not a refused key.
+ */
+const RETRIED: ReadonlySet<string> = new Set(['store-unavailable', 'signature-expired']);
+
 /** The code comes from the coordinator's store, or from a proxy in between. */
 export function faultOf(code: string, message: string, status: number = 500): Fault {
-  if (code === 'store-unavailable' || status === 429) return new StoreUnavailable(message);
+  if (RETRIED.has(code) || status === 429) return new StoreUnavailable(message);
   // A newer coordinator may send codes that this build does not know.
   const sent = code as Code;
   if (status === 401 || status === 403) return new AccessDenied(sent, message);

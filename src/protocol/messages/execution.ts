@@ -2,25 +2,32 @@
 
 import { type Static, Type } from 'typebox';
 import { HOLDS } from '../../execution/execution.ts';
-import { DOWNLOAD, NO_EXECUTION, type Operations, READERS } from './operation.ts';
-import { label, submitBody, submitted, tags } from './submission.ts';
+import { label, submitted, tags } from './submission.ts';
 import {
+  choice,
   closed,
   count,
+  decimal,
   documented,
   executionId,
+  executionRef,
   fence,
+  flag,
   instant,
+  integer,
+  json,
   lane,
-  limit,
+  listOf,
   name,
-  pageOf,
+  optional,
   paging,
   pipelineName,
   sealed,
-  seq,
   status,
-  waitMs,
+  text,
+  textLike,
+  titled,
+  withExample,
 } from './words.ts';
 
 const hold = Type.Enum([...HOLDS], {
@@ -29,10 +36,7 @@ const hold = Type.Enum([...HOLDS], {
     'Why workers do not get a ready execution: an operator paused it, drift blocked it, or its concurrency limit is reached.',
 });
 
-const location = Type.String({
-  description: 'File and line of the code that threw.',
-  examples: ['order.ts:16'],
-});
+const location = text('File and line of the code that threw.', 'order.ts:16');
 
 const EXECUTION_EXAMPLE = {
   id: '01890a5d-ac96-774b-bcce-b302099a8057',
@@ -55,6 +59,34 @@ const EXECUTION_EXAMPLE = {
   seq: 3,
 };
 
+export const erasure = closed(
+  {
+    at: documented(instant, 'When the values were erased.'),
+    by: text('Name and id of the key that erased them.'),
+    ofArchive: optional(
+      flag(
+        'True if it was in the archive, so its documents were erased. Else they have no values.',
+      ),
+    ),
+    pending: optional(
+      closed({
+        documents: optional(flag('True if documents of the archive remain.')),
+        values: optional(
+          documented(count, 'Number of large values that the store may still have.', 1),
+        ),
+      }),
+      'The rest, which a repeated erasure removes. Absent if all values are gone.',
+    ),
+  },
+  {
+    title: 'Erasure',
+    description: 'The erasure of its values.',
+    examples: [{ at: '2026-11-17T09:30:00.000Z', by: 'ann (a2b3c4d5e6f7a2b3)' }],
+  },
+);
+
+export type ErasureMessage = Static<typeof erasure>;
+
 export const execution = closed(
   {
     id: executionId,
@@ -62,77 +94,67 @@ export const execution = closed(
     pipeline: pipelineName,
     lane,
     status,
-    holds: Type.Array(hold, {
-      description: 'Holds that keep it from workers. Empty if there are none.',
-    }),
-    compensating: Type.Boolean({ description: 'True while it undoes its steps.' }),
+    holds: listOf(hold, 'Holds that keep it from workers. Empty if there are none.'),
+    compensating: flag(
+      'True while it undoes its steps, and if it is quarantined with compensations left to run.',
+    ),
     submittedAt: documented(instant, 'When it was submitted.'),
-    submittedBy: Type.Optional(
-      Type.String({ description: 'Name and id of the key that submitted it, or the schedule.' }),
+    submittedBy: optional(text('Name and id of the key that submitted it, or the schedule.')),
+    readyAt: optional(instant, 'When a worker may claim it.'),
+    claimedAt: optional(instant, 'When a worker claimed it last.'),
+    endedAt: optional(instant, 'When it ended.'),
+    deadlineAt: optional(instant, 'When it fails unless it has ended.'),
+    key: optional(text('Idempotency key of its submit.')),
+    lineageKey: optional(
+      text(
+        'For a re-drive: key of the first execution of its chain, which keeps the key. Filters by key find both.',
+      ),
     ),
-    readyAt: Type.Optional(documented(instant, 'When a worker may claim it.')),
-    claimedAt: Type.Optional(documented(instant, 'When a worker claimed it last.')),
-    endedAt: Type.Optional(documented(instant, 'When it ended.')),
-    deadlineAt: Type.Optional(documented(instant, 'When it fails unless it has ended.')),
-    key: Type.Optional(Type.String({ description: 'Idempotency key of its submit.' })),
-    lineageKey: Type.Optional(
-      Type.String({
-        description:
-          'For a re-drive: key of the first execution of its chain, which keeps the key. Filters by key find that one.',
-      }),
-    ),
-    release: Type.Optional(Type.String({ description: 'Release that it is pinned to.' })),
-    template: Type.Optional(
+    release: optional(text('Release that it is pinned to.')),
+    template: optional(
       Type.Object(
-        {
-          id: Type.String({ description: 'Id of the template.' }),
-          version: Type.Integer({ description: 'Version of the template.' }),
-        },
+        { id: text('Id of the template.'), version: integer('Version of the template.') },
         { description: 'Template that it was submitted from.' },
       ),
     ),
-    parent: Type.Optional(documented(executionId, 'Execution that spawned it.')),
-    redriveOf: Type.Optional(documented(executionId, 'Execution that it re-drives.')),
+    parent: optional(executionId, 'Execution that spawned it.'),
+    redriveOf: optional(executionId, 'Execution that it re-drives.'),
     lineage: documented(
       executionId,
       'First execution of its chain of re-drives. Idempotency keys of its steps begin with this id.',
     ),
-    fence: Type.Optional(documented(fence, 'Fence of its newest claim.')),
-    session: Type.Optional(Type.String({ description: 'Session of the worker that runs it.' })),
+    fence: optional(fence, 'Fence of its newest claim.'),
+    session: optional(text('Session of the worker that runs it.')),
     tags,
-    attributes: Type.Record(Type.String(), label, {
-      description: 'Searchable values by name.',
-    }),
+    attributes: Type.Record(Type.String(), label, { description: 'Searchable values by name.' }),
     seq: documented(count, 'Number of events in its history.'),
-    failure: Type.Optional(
+    erased: optional(erasure),
+    failure: optional(
       closed(
         {
-          code: Type.String({ description: 'Stable code of the failure.' }),
-          message: Type.String({ description: 'Message of the error, at most 200 characters.' }),
-          location: Type.Optional(location),
+          code: text('Stable code of the failure.'),
+          message: text('Message of the error, at most 200 characters.'),
+          location: optional(location),
         },
         { description: 'In lists: the failure of an execution that ended badly.' },
       ),
     ),
   },
-  { title: 'Execution', examples: [EXECUTION_EXAMPLE] },
+  titled('Execution', EXECUTION_EXAMPLE),
 );
 
 export type ExecutionMessage = Static<typeof execution>;
 
 const shownHeartbeat = closed(
   {
-    key: Type.String({
-      description: 'The step, as its call is named in the history.',
-      examples: ['step:import#1'],
-    }),
+    key: text('The step, as its call is named in the history.', 'step:import#1'),
     attempt: documented(count, 'Number of the attempt.', 1),
     at: documented(
       instant,
       'When the step sent it, by the worker’s estimate of the store’s clock.',
     ),
-    details: Type.Optional(Type.Unknown({ description: 'Its details: any JSON value.' })),
-    sealed: Type.Optional(sealed),
+    details: optional(json('Its details: any JSON value.')),
+    sealed: optional(sealed),
   },
   {
     title: 'ShownHeartbeat',
@@ -147,37 +169,34 @@ const shownHeartbeat = closed(
 export const executionInFull = closed(
   {
     ...execution.properties,
-    input: Type.Optional(Type.Unknown({ description: 'Its input: any JSON value.' })),
-    progress: Type.Optional(
-      Type.Unknown({ description: 'Progress that its code reported last: any JSON value.' }),
+    input: optional(json('Its input: any JSON value.')),
+    progress: optional(json('Progress that its code reported last: any JSON value.')),
+    heartbeats: optional(
+      listOf(shownHeartbeat, 'Last heartbeats of its steps that have not ended.'),
     ),
-    heartbeats: Type.Optional(
-      Type.Array(shownHeartbeat, {
-        description: 'Last heartbeats of its steps that have not ended.',
-      }),
-    ),
-    sealed: Type.Optional(sealed),
+    sealed: optional(sealed),
   },
-  {
-    title: 'ExecutionInFull',
-    examples: [{ ...EXECUTION_EXAMPLE, input: { id: 17, amount: 4200 }, progress: { charged: 1 } }],
-  },
+  titled('ExecutionInFull', {
+    ...EXECUTION_EXAMPLE,
+    input: { id: 17, amount: 4200 },
+    progress: { charged: 1 },
+  }),
 );
 
 export type ExecutionInFull = Static<typeof executionInFull>;
 
 export const executionFilter = {
-  status: Type.Optional(
+  status: optional(
     Type.Array(status, {
       maxItems: 8,
       description: 'Only these states. Repeat the parameter to pass several. Default: all.',
       examples: [['failed', 'quarantined']],
     }),
   ),
-  pipeline: Type.Optional(documented(pipelineName, 'Only this pipeline.')),
-  tag: Type.Optional(documented(name, 'Only executions with this tag.', 'eu')),
-  hold: Type.Optional(documented(hold, 'Only executions with this hold.')),
-  where: Type.Optional(
+  pipeline: optional(pipelineName, 'Only this pipeline.'),
+  tag: optional(name, 'Only executions with this tag.', 'eu'),
+  hold: optional(hold, 'Only executions with this hold.'),
+  where: optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 600 }), {
       maxItems: 10,
       description:
@@ -185,14 +204,12 @@ export const executionFilter = {
       examples: [['amount>=100', 'region=eu']],
     }),
   ),
-  attribute: Type.Optional(
-    documented(
-      name,
-      'One more attribute, which `equals`, `min` and `max` compare. Its name may contain `=`, `<` and `>`.',
-      'amount',
-    ),
+  attribute: optional(
+    name,
+    'One more attribute, which `equals`, `min` and `max` compare. Its name may contain `=`, `<` and `>`.',
+    'amount',
   ),
-  equals: Type.Optional(
+  equals: optional(
     Type.String({
       maxLength: 256,
       description:
@@ -200,71 +217,59 @@ export const executionFilter = {
       examples: ['4200'],
     }),
   ),
-  min: Type.Optional(
-    Type.Number({
-      description: 'Only executions whose attribute is at least this.',
-      examples: [100],
-    }),
+  min: optional(decimal('Only executions whose attribute is at least this.', 100)),
+  max: optional(decimal('Only executions whose attribute is at most this.', 5000)),
+  key: optional(name, 'Only the execution with this key.', 'order/17'),
+  keyPrefix: optional(
+    name,
+    'Only executions whose key begins with this. Not with `key`.',
+    'order/',
   ),
-  max: Type.Optional(
-    Type.Number({
-      description: 'Only executions whose attribute is at most this.',
-      examples: [5000],
-    }),
+  idPrefix: optional(
+    textLike('^[0-9a-f-]{1,36}$', 'Only executions whose id begins with this.', '01890a5d'),
   ),
-  key: Type.Optional(documented(name, 'Only the execution with this key.', 'order/17')),
-  keyPrefix: Type.Optional(
-    documented(name, 'Only executions whose key begins with this. Not with `key`.', 'order/'),
+  q: optional(
+    name,
+    'Text of a search box: an id prefix if it has eight or more hexadecimal digits and dashes only, otherwise a key prefix.',
+    'order/17',
   ),
-  idPrefix: Type.Optional(
-    Type.String({
-      pattern: '^[0-9a-f-]{1,36}$',
-      description: 'Only executions whose id begins with this.',
-      examples: ['01890a5d'],
-    }),
-  ),
-  q: Type.Optional(
-    documented(
-      name,
-      'Text of a search box: an id prefix if it has eight or more hexadecimal digits and dashes only, otherwise a key prefix.',
-      'order/17',
+  parent: optional(executionId, 'Only children of this execution.'),
+  topLevel: optional(flag('True: only executions without a parent. Default: false.')),
+  code: optional(name, 'Only executions that failed for good with this code.', 'card-declined'),
+  redriven: optional(
+    flag(
+      'Only executions that ended with a dead letter: false without a re-drive, true with one. Default: all executions.',
+      false,
     ),
   ),
-  parent: Type.Optional(documented(executionId, 'Only children of this execution.')),
-  topLevel: Type.Optional(
-    Type.Boolean({
-      description: 'True: only executions without a parent. Default: false.',
-    }),
+  release: optional(
+    name,
+    'Only executions that are pinned to this release, of any pipeline.',
+    'v2',
   ),
-  code: Type.Optional(
-    documented(name, 'Only executions that failed for good with this code.', 'card-declined'),
+  worker: optional(
+    name,
+    'Only executions that this worker runs now: the owner or the id of its session.',
+    'order-worker-1',
   ),
-  redriven: Type.Optional(
-    Type.Boolean({
-      description:
-        'Only executions that ended with a dead letter: false without a re-drive, true with one. Default: all executions.',
-      examples: [false],
-    }),
-  ),
-  release: Type.Optional(
-    documented(name, 'Only executions that are pinned to this release, of any pipeline.', 'v2'),
-  ),
-  worker: Type.Optional(
-    documented(
-      name,
-      'Only executions that this worker runs now: the owner or the id of its session.',
-      'order-worker-1',
+  staleOwner: optional(
+    flag(
+      'True: only running executions whose owner missed heartbeats, or has ended without a successor yet. Default: false.',
     ),
   ),
-  submittedFrom: Type.Optional(
-    documented(
-      instant,
-      "Only executions submitted at or after this time, by the submitter's clock.",
-    ),
+  submittedFrom: optional(
+    instant,
+    "Only executions submitted at or after this time, by the submitter's clock.",
   ),
-  submittedTo: Type.Optional(
-    documented(instant, "Only executions submitted before this time, by the submitter's clock."),
+  submittedTo: optional(
+    instant,
+    "Only executions submitted before this time, by the submitter's clock.",
   ),
+  endedFrom: optional(
+    instant,
+    "Only executions that ended at or after this time, by the store's clock.",
+  ),
+  endedTo: optional(instant, "Only executions that ended before this time, by the store's clock."),
 };
 
 const ALL_MATCH =
@@ -273,11 +278,11 @@ const ALL_MATCH =
 export const listQuery = closed(
   {
     ...executionFilter,
-    sort: Type.Optional(
-      Type.Enum(['newest', 'oldest', 'ended'], {
-        description:
-          'Order: by submission, or by end, the last one first and without open executions. Default: `newest`.',
-      }),
+    sort: optional(
+      choice(
+        ['newest', 'oldest', 'ended'],
+        'Order: by submission, or by end, the last one first and without open executions. Default: `newest`; with `endedFrom` or `endedTo`, `ended`.',
+      ),
     ),
     ...paging(
       Type.String({
@@ -293,85 +298,74 @@ export const countQuery = closed(executionFilter, {
   description: 'All filters must match. A count examines at most 50,000 rows.',
 });
 
-const result = closed(
+export const result = closed(
   {
     id: documented(
       executionId,
       'The execution that ended: the last one of a chain of continuations.',
     ),
     status,
-    output: Type.Optional(
-      Type.Unknown({
-        description: 'Return value of the pipeline, if it completed: any JSON value.',
-      }),
-    ),
-    failure: Type.Optional(
+    output: optional(json('Return value of the pipeline, if it completed: any JSON value.')),
+    failure: optional(
       Type.Object(
         {
-          category: Type.Enum(['retryable', 'permanent', 'denied', 'unknown'], {
-            description: 'Kind of failure. `retryable`: a retry may help.',
-          }),
-          code: Type.String({ description: 'Stable code of the failure.' }),
-          message: Type.String({ description: 'Message of the error.' }),
-          at: Type.Optional(Type.String({ description: 'Call that failed.' })),
-          location: Type.Optional(location),
+          category: choice(
+            ['retryable', 'permanent', 'denied', 'unknown'],
+            'Kind of failure. `retryable`: a retry may help.',
+          ),
+          code: text('Stable code of the failure.'),
+          message: text('Message of the error.'),
+          at: optional(text('Call that failed.')),
+          location: optional(location),
         },
         { description: 'The failure.' },
       ),
     ),
-    sealed: Type.Optional(sealed),
+    sealed: optional(sealed),
   },
-  {
-    title: 'Result',
-    examples: [
-      {
-        id: '01890a5d-ac96-774b-bcce-b302099a8057',
-        status: 'completed',
-        output: { receipt: 'r-17' },
-      },
-    ],
-  },
+  titled('Result', {
+    id: '01890a5d-ac96-774b-bcce-b302099a8057',
+    status: 'completed',
+    output: { receipt: 'r-17' },
+  }),
 );
 
 export type ResultMessage = Static<typeof result>;
 
-const historyEvent = closed(
+export const stored = closed({
+  ...submitted.properties,
+  result: optional(
+    documented(result, 'The end of the execution, if it came within `waitMs`.', {
+      id: '01890a5d-ac96-774b-bcce-b302099a8057',
+      status: 'completed',
+      output: { receipt: 'r-17' },
+    }),
+  ),
+});
+
+export const shownEvent = closed(
   {
     seq: documented(count, 'Position in the history, from 1.'),
     at: documented(instant, 'When the store wrote it.'),
-    kind: Type.String({ description: 'Kind of the event, such as `step-completed`.' }),
-    name: Type.Optional(
-      Type.String({ description: 'Name of the step, timer, child, signal or document.' }),
-    ),
-    fence: Type.Optional(
-      documented(fence, 'Fence of the claim that wrote it. Absent if no worker did.'),
-    ),
-    body: Type.Optional(
-      Type.Unknown({ description: 'Details, by kind. `out` is a value of your code.' }),
-    ),
+    kind: text('Kind of the event, such as `step-completed`.'),
+    name: optional(text('Name of the step, timer, child, signal or document.')),
+    fence: optional(fence, 'Fence of the claim that wrote it. Absent if no worker did.'),
+    body: optional(json('Details, by kind. `out` is a value of your code.')),
   },
-  {
-    title: 'HistoryEvent',
-    examples: [
-      {
-        seq: 3,
-        at: '2026-11-17T09:30:00.120Z',
-        kind: 'step-completed',
-        name: 'charge',
-        fence: 1_099_511_627_777,
-        body: { key: 'step:charge#1', out: { receipt: 'r-17' }, attempt: 1 },
-      },
-    ],
-  },
+  titled('HistoryEvent', {
+    seq: 3,
+    at: '2026-11-17T09:30:00.120Z',
+    kind: 'step-completed',
+    name: 'charge',
+    fence: 1_099_511_627_777,
+    body: { key: 'step:charge#1', out: { receipt: 'r-17' }, attempt: 1 },
+  }),
 );
 
-export type HistoryMessage = Static<typeof historyEvent>;
+export type HistoryMessage = Static<typeof shownEvent>;
 
 export const storeProblem = closed(
-  {
-    sentence: Type.String({ description: 'The problem, for people.' }),
-    advice: Type.String({ description: 'The remedy.' }),
-  },
+  { sentence: text('The problem, for people.'), advice: text('The remedy.') },
   {
     title: 'StoreProblem',
     description:
@@ -383,331 +377,47 @@ export type StoreProblemMessage = Static<typeof storeProblem>;
 
 export const idParams = closed({ id: executionId });
 
-const attachments = closed({
-  items: Type.Array(
+/** An execution by its id or key (X-104). */
+export const refParams = closed({ id: executionRef });
+
+export const attachments = closed({
+  items: listOf(
     closed({
-      name: Type.String({ description: 'Name of the document.', examples: ['invoice.pdf'] }),
-      type: Type.String({
-        description: 'Media type, as the code declared it.',
-        examples: ['application/pdf'],
-      }),
+      name: text('Name of the document.', 'invoice.pdf'),
+      type: text('Media type, as the code declared it.', 'application/pdf'),
       bytes: documented(count, 'Size in bytes.', 18_204),
       at: documented(instant, 'When the code attached it.'),
     }),
-    { description: 'All documents, without their content.' },
+    'All documents, without their content.',
   ),
 });
 
-const explanation = closed(
+export const explanation = closed(
   {
-    code: Type.String({ description: 'Stable code of the state, such as `waiting-for-answer`.' }),
-    sentence: Type.String({ description: 'The cause of the wait, for people.' }),
-    advice: Type.Optional(Type.String({ description: 'A remedy, if there is one.' })),
-    until: Type.Optional(documented(instant, 'When it continues by itself, if known.')),
-    storeProblem: Type.Optional(storeProblem),
+    code: text('Stable code of the state, such as `waiting-for-answer`.'),
+    sentence: text('The cause of the wait, for people.'),
+    advice: optional(text('A remedy, if there is one.')),
+    until: optional(instant, 'When it continues by itself, if known.'),
+    storeProblem: optional(storeProblem),
   },
-  {
-    examples: [
-      {
-        code: 'waiting-for-answer',
-        sentence:
-          'Waiting for an answer to "approval" from finance, until 2026-11-18T09:30:00.000Z.',
-        advice: 'Answer it: holdfast answer.',
-        until: '2026-11-18T09:30:00.000Z',
-      },
-    ],
-  },
+  withExample({
+    code: 'waiting-for-answer',
+    sentence: 'Waiting for an answer to "approval" from finance, until 2026-11-18T09:30:00.000Z.',
+    advice: 'Answer it: holdfast answer.',
+    until: '2026-11-18T09:30:00.000Z',
+  }),
 );
 
-const NOT_HERE = {
-  ...NO_EXECUTION,
-  410: {
-    what: 'The execution was archived. Read it with `GET /v1/archive/{id}`.',
-    codes: ['execution-archived'],
-  },
-} as const;
-
-export const executionOperations = {
-  submitExecution: {
-    at: 'POST /v1/executions',
-    tag: 'Executions',
-    summary: 'Submit an execution',
-    description:
-      'Writes one execution and its first history event in one transaction. Once the response arrives, the execution is durable and a worker will run it. To make retries safe, send a `key`: the same key with the same content returns the first execution and writes nothing.',
-    allows: ['submit'],
-    body: submitBody,
-    takesValues: true,
-    responses: {
-      202: { what: 'The execution is stored.', schema: submitted },
-      404: {
-        what: 'The template or the release does not exist in this project.',
-        codes: ['template-unknown', 'release-unknown'],
-      },
-      409: {
-        what: 'The key belongs to an execution with other content, or the release is retired. Nothing was written.',
-        codes: ['key-conflict', 'release-retired'],
-      },
-      503: {
-        what: 'You passed `ifNoWorker: "refuse"` and no live worker runs the pipeline, or the store is unavailable. Nothing was written.',
-        codes: ['no-worker-for', 'store-unavailable'],
-      },
-    },
-  },
-  listExecutions: {
-    at: 'GET /v1/executions',
-    tag: 'Executions',
-    summary: 'List executions',
-    description:
-      "Returns the project's executions that match all filters, newest first, without their inputs. The response has an `ETag` for `If-None-Match`.",
-    allows: READERS,
-    query: listQuery,
-    responses: { 200: { what: 'One page of executions.', schema: pageOf(execution) } },
-  },
-  countExecutions: {
-    at: 'GET /v1/executions/count',
-    tag: 'Executions',
-    summary: 'Count executions',
-    description:
-      "Counts the project's executions that match all filters, as the list does. The count stops after 10,000 executions, or after the pages that one request may read; `capped` then says that there may be more.",
-    allows: READERS,
-    isSearch: true,
-    query: countQuery,
-    responses: {
-      200: {
-        what: 'The count.',
-        schema: closed(
-          {
-            count: documented(count, 'Executions that match.', 19),
-            capped: Type.Boolean({ description: 'True if there may be more.' }),
-          },
-          { examples: [{ count: 19, capped: false }] },
-        ),
-      },
-    },
-  },
-  readExecution: {
-    at: 'GET /v1/executions/:id',
-    tag: 'Executions',
-    summary: 'Read an execution',
-    description:
-      'Returns the current state of one execution with its input and progress. The response has an `ETag` for `If-None-Match`.',
-    allows: READERS,
-    params: idParams,
-    responses: {
-      200: { what: 'The execution.', schema: executionInFull },
-      ...NOT_HERE,
-    },
-  },
-  readHistory: {
-    at: 'GET /v1/executions/:id/history',
-    tag: 'Executions',
-    summary: 'Read the history of an execution',
-    description:
-      'Returns the events of one execution in the order in which the store wrote them. To continue, pass the `seq` of the last event as `after`.',
-    allows: READERS,
-    params: idParams,
-    query: closed({
-      after: Type.Optional(
-        documented(seq, 'Return events after this `seq`. Default: 0, the start.', 3),
-      ),
-      limit: Type.Optional(limit),
+export const savedHistory = closed(
+  {
+    format: Type.Literal('holdfast-history-1', { description: 'Version of the format.' }),
+    execution: Type.Unsafe<object>(json('The execution as it is stored.')),
+    events: Type.Array(Type.Unsafe<object>(json('An event as it is stored.')), {
+      description: 'The events, in order.',
     }),
-    responses: {
-      200: {
-        what: 'One page of events.',
-        schema: closed({
-          items: Type.Array(historyEvent, { description: 'The events of this page.' }),
-          more: Type.Optional(
-            Type.Literal(true, {
-              description:
-                'The page reached its size limit before `limit`. Ask again after its last event.',
-            }),
-          ),
-        }),
-      },
-      ...NOT_HERE,
-    },
-  },
-  explainExecution: {
-    at: 'GET /v1/executions/:id/explain',
-    tag: 'Executions',
-    summary: 'Explain why an execution does not progress',
-    description:
-      'Returns what the execution waits for, in one sentence, and what you can do about it.',
-    allows: READERS,
-    isSearch: true,
-    params: idParams,
-    responses: {
-      200: { what: 'The explanation.', schema: explanation },
-      ...NOT_HERE,
-    },
-  },
-  listChildren: {
-    at: 'GET /v1/executions/:id/children',
-    tag: 'Executions',
-    summary: 'List the children of an execution',
-    description:
-      'Returns the executions that this one spawned, oldest first, at most 1,000. To continue, pass the last `id` as `after`.',
-    allows: READERS,
-    params: idParams,
-    query: closed({
-      after: Type.Optional(
-        documented(executionId, 'Return children after this id. Default: the first ones.'),
-      ),
+    blobs: Type.Record(Type.String(), Type.String(), {
+      description: 'Large values in base64, by digest.',
     }),
-    responses: {
-      200: {
-        what: 'One page of children.',
-        schema: Type.Object({
-          items: Type.Array(Type.Pick(execution, ['id', 'pipeline', 'status']), {
-            description: 'The children of this page.',
-          }),
-        }),
-      },
-      ...NOT_HERE,
-    },
   },
-  listAttachments: {
-    at: 'GET /v1/executions/:id/attachments',
-    tag: 'Executions',
-    summary: 'List the documents of an execution',
-    description:
-      'Returns name, media type and size of every document that the code attached, without the content.',
-    allows: READERS,
-    params: idParams,
-    responses: {
-      200: { what: 'All documents.', schema: attachments },
-      ...NOT_HERE,
-    },
-  },
-  readAttachment: {
-    at: 'GET /v1/executions/:id/attachments/:name',
-    tag: 'Executions',
-    summary: 'Download a document of an execution',
-    description:
-      'Returns the content of one document as a download of type `application/octet-stream`, whatever type the code declared.',
-    allows: READERS,
-    params: closed({
-      id: executionId,
-      name: documented(name, 'Name of the document.', 'invoice.pdf'),
-    }),
-    responses: {
-      200: { what: 'The bytes of the document.', text: DOWNLOAD },
-      ...NOT_HERE,
-      404: {
-        what: 'The project has no such execution, or the execution has no such document.',
-        codes: ['execution-unknown', 'not-found'],
-      },
-    },
-  },
-  readResult: {
-    at: 'GET /v1/executions/:id/result',
-    tag: 'Executions',
-    summary: 'Wait for the result of an execution',
-    description:
-      'Returns status, output or failure once the execution has ended. Holds the request open for up to `waitMs`. If the execution continued as a new one, follows it to the last one.',
-    allows: READERS,
-    isLong: true,
-    params: idParams,
-    query: closed({ waitMs: Type.Optional(waitMs) }),
-    responses: {
-      200: { what: 'The execution has ended.', schema: result },
-      202: {
-        what: 'The execution is still open. Ask again.',
-        schema: documented(result, 'Only `id` and `status`.', {
-          id: '01890a5d-ac96-774b-bcce-b302099a8057',
-          status: 'running',
-        }),
-      },
-      ...NOT_HERE,
-      409: {
-        what: 'The chain of continuations leads back to itself.',
-        codes: ['continued-in-circle'],
-      },
-    },
-  },
-} as const satisfies Operations;
-
-const SSE = 'text/event-stream';
-
-export const eventOperations = {
-  streamExecution: {
-    at: 'GET /v1/executions/:id/events',
-    tag: 'Live updates',
-    summary: 'Stream the history of an execution',
-    description:
-      'Sends each history event as a server-sent event: `event` is its kind, `id` its `seq`, `data` the event as JSON. Sends `end` last, and a comment every 15 s. To resume, send `Last-Event-ID` or `after`.',
-    allows: READERS,
-    isLong: true,
-    params: idParams,
-    query: closed({
-      after: Type.Optional(
-        documented(
-          seq,
-          'Send events after this `seq`. The header `Last-Event-ID` wins. Default: 0.',
-          3,
-        ),
-      ),
-      progress: Type.Optional(
-        Type.Boolean({
-          description:
-            'Also send `progress` events, without an id, when progress changes. Default: false.',
-          examples: [true],
-        }),
-      ),
-    }),
-    responses: {
-      200: {
-        what: 'Server-sent events until the execution ends.',
-        text: {
-          type: SSE,
-          example:
-            'id: 1\nevent: submitted\ndata: {"seq":1,"at":"2026-11-17T09:30:00.000Z","kind":"submitted"}\n\nevent: end\ndata: {"status":"completed"}\n\n',
-        },
-      },
-      ...NOT_HERE,
-    },
-  },
-  openStream: {
-    at: 'GET /v1/stream',
-    tag: 'Live updates',
-    summary: 'Open a stream of messages',
-    description:
-      'Upgrades the connection to WebSocket. Each text frame is a JSON array of envelopes, and the coordinator sends frames of their replies, in any order. It takes the messages of the worker protocol and the operations `submitExecution` and `readResult`; the roles of the key decide about each. The key must be in the header `Authorization`. The stream ends when the key does.',
-    allows: [...READERS, 'work', 'lease'],
-    responses: {
-      101: { what: 'The connection is a WebSocket from here on.' },
-      426: { what: 'The request does not upgrade to WebSocket.', codes: ['upgrade-required'] },
-    },
-  },
-  streamHints: {
-    at: 'GET /v1/events',
-    tag: 'Live updates',
-    summary: 'Stream hints that lists changed',
-    description:
-      'Sends `changed` when a list may have changed, and `reset` when the coordinator cannot know what you missed. Read your lists again after either. Hints carry no data and can come for changes in other projects. Sends `ping` first, and whenever it has sent nothing else for `everyMs` of that event. If you receive nothing for three times as long, the coordinator is gone or frozen.',
-    allows: READERS,
-    isLong: true,
-    query: closed({
-      after: Type.Optional(
-        Type.String({
-          minLength: 1,
-          maxLength: 128,
-          description:
-            'Id of the last hint that you received. The header `Last-Event-ID` wins. Default: now.',
-          examples: ['x7Qp.9f2c41d0'],
-        }),
-      ),
-    }),
-    responses: {
-      200: {
-        what: 'Server-sent events until one side closes the connection.',
-        text: {
-          type: SSE,
-          example:
-            'event: ping\ndata: {"everyMs":3000}\n\nid: x7Qp.51be77aa\nevent: changed\ndata: {}\n\n',
-        },
-      },
-    },
-  },
-} as const satisfies Operations;
+  { title: 'SavedHistory', description: 'Pass it to `replayHistory` unchanged.' },
+);

@@ -1,7 +1,7 @@
 // Leases, as operators see them.
 
 import { type Static, Type } from 'typebox';
-import { ADMIN, type Operations } from './operation.ts';
+import { ADMIN, operationsOf } from './operation.ts';
 import {
   auditReason,
   closed,
@@ -9,19 +9,20 @@ import {
   documented,
   durationMs,
   fence,
+  flag,
   instant,
+  listOf,
   name,
+  optional,
   pageOf,
   paging,
+  text,
+  textWithin,
+  titled,
   uuid,
 } from './words.ts';
 
-const key = Type.String({
-  minLength: 1,
-  maxLength: 512,
-  description: 'Key of a lease.',
-  examples: ['reports/nightly'],
-});
+const key = textWithin(1, 512, 'Key of a lease.', 'reports/nightly');
 
 const leaseState = Type.Enum(['free', 'held', 'draining', 'lapsed', 'expired', 'retired'], {
   title: 'LeaseState',
@@ -36,29 +37,24 @@ const freeInMs = documented(
 
 const listedLease = closed(
   {
-    key: Type.String({ description: 'Key of the lease.' }),
+    key: text('Key of the lease.'),
     state: leaseState,
     fence: documented(fence, 'Fence of its newest term.'),
     session: documented(uuid, 'Session of the newest term.'),
-    owner: Type.String({ description: 'Name of the holder.' }),
+    owner: text('Name of the holder.'),
     since: documented(instant, 'When the newest term began.'),
     freeInMs,
-    exit: Type.Optional(Type.String({ description: 'How the newest term ended.' })),
+    exit: optional(text('How the newest term ended.')),
   },
-  {
-    title: 'ListedLease',
-    examples: [
-      {
-        key: 'reports/nightly',
-        state: 'held',
-        fence: 1_099_511_627_777,
-        session: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
-        owner: 'worker-1',
-        since: '2026-11-17T09:00:00.000Z',
-        freeInMs: 13_200,
-      },
-    ],
-  },
+  titled('ListedLease', {
+    key: 'reports/nightly',
+    state: 'held',
+    fence: 1_099_511_627_777,
+    session: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
+    owner: 'worker-1',
+    since: '2026-11-17T09:00:00.000Z',
+    freeInMs: 13_200,
+  }),
 );
 
 export type ListedLeaseMessage = Static<typeof listedLease>;
@@ -67,41 +63,37 @@ const leaseParams = closed({ key });
 
 const lease = closed(
   {
-    key: Type.String({ description: 'Key of the lease.' }),
+    key: text('Key of the lease.'),
     state: leaseState,
     freeInMs,
     waiting: documented(count, 'Number of sessions in its queue.'),
-    fence: Type.Optional(documented(fence, 'Fence of its newest term.')),
-    session: Type.Optional(documented(uuid, 'Session of the newest term.')),
-    owner: Type.Optional(Type.String({ description: 'Name of the holder.' })),
-    grantedAt: Type.Optional(documented(instant, 'When the newest term began.')),
-    hardDeadlineAt: Type.Optional(
-      documented(instant, 'When the term ends whatever the holder does.'),
-    ),
-    drain: Type.Optional(
+    fence: optional(fence, 'Fence of its newest term.'),
+    session: optional(uuid, 'Session of the newest term.'),
+    owner: optional(text('Name of the holder.')),
+    grantedAt: optional(instant, 'When the newest term began.'),
+    hardDeadlineAt: optional(instant, 'When the term ends whatever the holder does.'),
+    drain: optional(
       closed(
         {
-          actor: Type.String({ description: 'The actor.' }),
-          reason: Type.String({ description: 'The reason.' }),
+          actor: text('The actor.'),
+          reason: text('The reason.'),
           deadlineAt: documented(instant, 'When the holder must have stopped.'),
-          successor: Type.Optional(
-            Type.String({ description: 'Owner that the key is reserved for afterwards.' }),
-          ),
+          successor: optional(text('Owner that the key is reserved for afterwards.')),
         },
         { description: 'Request to the holder to stop.' },
       ),
     ),
-    end: Type.Optional(
+    end: optional(
       closed(
         {
           at: documented(instant, 'When the term ended.'),
-          exit: Type.String({ description: 'How it ended.' }),
-          cause: Type.Optional(Type.String({ description: 'The reason, if it was revoked.' })),
+          exit: text('How it ended.'),
+          cause: optional(text('The reason, if it was revoked.')),
         },
         { description: 'End of the newest term. Absent while it is held.' },
       ),
     ),
-    checkpoint: Type.Optional(
+    checkpoint: optional(
       closed(
         {
           seq: documented(count, 'Number of the checkpoint.'),
@@ -111,33 +103,28 @@ const lease = closed(
         { description: 'Last checkpoint, without its content.' },
       ),
     ),
-    intents: Type.Optional(
-      Type.Array(
+    intents: optional(
+      listOf(
         closed({
-          effect: Type.String({ description: 'Name of the external effect.' }),
+          effect: text('Name of the external effect.'),
           begunAt: documented(instant, 'When the holder announced it.'),
         }),
-        { description: 'External effects that were announced and not settled.' },
+        'External effects that were announced and not settled.',
       ),
     ),
   },
-  {
-    title: 'Lease',
-    examples: [
-      {
-        key: 'reports/nightly',
-        state: 'held',
-        freeInMs: 13_200,
-        waiting: 1,
-        fence: 1_099_511_627_777,
-        session: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
-        owner: 'worker-1',
-        grantedAt: '2026-11-17T09:00:00.000Z',
-        checkpoint: { seq: 4, bytes: 128, at: '2026-11-17T09:29:00.000Z' },
-        intents: [],
-      },
-    ],
-  },
+  titled('Lease', {
+    key: 'reports/nightly',
+    state: 'held',
+    freeInMs: 13_200,
+    waiting: 1,
+    fence: 1_099_511_627_777,
+    session: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
+    owner: 'worker-1',
+    grantedAt: '2026-11-17T09:00:00.000Z',
+    checkpoint: { seq: 4, bytes: 128, at: '2026-11-17T09:29:00.000Z' },
+    intents: [],
+  }),
 );
 
 export type LeaseMessage = Static<typeof lease>;
@@ -145,27 +132,27 @@ export type LeaseMessage = Static<typeof lease>;
 const TERM = {
   fence: documented(fence, 'Fence of the term that you mean. A later term stays as it is.'),
   reason: auditReason,
-  request: Type.Optional(
-    documented(
-      uuid,
-      'Id of this request: send the same id when you repeat it. Default: a new one.',
-    ),
+  request: optional(
+    uuid,
+    'Id of this request: send the same id when you repeat it. Default: a new one.',
   ),
 };
 
 const TERM_EXAMPLE = { fence: 1_099_511_627_777, reason: 'Host is being replaced.' };
 
-const revokeBody = closed(TERM, { title: 'RevokeBody', examples: [TERM_EXAMPLE] });
+const revokeBody = closed(TERM, titled('RevokeBody', TERM_EXAMPLE));
 
 const drainBody = closed(
   {
     ...TERM,
     deadlineMs: documented(durationMs, 'Time that the holder has to stop, in milliseconds.'),
-    successor: Type.Optional(
-      documented(name, 'Owner that the key is reserved for afterwards. Default: none.', 'worker-2'),
+    successor: optional(
+      name,
+      'Owner that the key is reserved for afterwards. Default: none.',
+      'worker-2',
     ),
   },
-  { title: 'DrainBody', examples: [{ ...TERM_EXAMPLE, deadlineMs: 60_000 }] },
+  titled('DrainBody', { ...TERM_EXAMPLE, deadlineMs: 60_000 }),
 );
 
 export type RevokeBody = Static<typeof revokeBody>;
@@ -191,23 +178,26 @@ const NO_LEASE = {
   404: { what: 'The key was never acquired in this store.', codes: ['key-unknown'] },
 } as const;
 
-export const leaseOperations = {
+export const leaseOperations = operationsOf('Leases', {
   listLeases: {
     at: 'GET /v1/leases',
-    tag: 'Leases',
     summary: 'List leases',
     description:
       'Returns leases by key, with state and holder. Leases belong to no project, so it needs a key for all projects.',
     allows: ['operate'],
     query: closed({
-      prefix: Type.Optional(documented(key, 'Only keys that begin with this.', 'reports/')),
+      prefix: optional(key, 'Only keys that begin with this.', 'reports/'),
+      staleOwner: optional(
+        flag(
+          'True: only `lapsed` and `expired` leases, whose holder missed heartbeats. A page then examines at most 10,000 leases, so it may be empty and have a cursor. Default: false.',
+        ),
+      ),
       ...paging(key),
     }),
     responses: { 200: { what: 'One page of leases.', schema: pageOf(listedLease) }, ...ONLY_ALL },
   },
   readLease: {
     at: 'GET /v1/leases/:key',
-    tag: 'Leases',
     summary: 'Read a lease',
     description:
       'Returns who holds a key, since when, its checkpoint and intents, and how the last term ended. A key that was never acquired is `free`. Needs a key for all projects.',
@@ -217,7 +207,6 @@ export const leaseOperations = {
   },
   drainLease: {
     at: 'POST /v1/leases/:key/drain',
-    tag: 'Leases',
     summary: 'Ask the holder of a lease to stop',
     description:
       'Sends the holder a request to stop by a deadline; the store revokes the lease then. Writes an audit record first. Repeating it with the same `request` is safe. Needs a key for all projects.',
@@ -235,7 +224,6 @@ export const leaseOperations = {
   },
   revokeLease: {
     at: 'POST /v1/leases/:key/revoke',
-    tag: 'Leases',
     summary: 'Revoke a lease',
     description:
       'Ends the term now, so that another session can acquire the key. The holder learns of it with its next heartbeat, and its writes are refused. Writes an audit record first. Needs a key for all projects.',
@@ -251,4 +239,4 @@ export const leaseOperations = {
       409: { what: 'The term was over before. The lease did not change.', codes: TERM_OVER },
     },
   },
-} as const satisfies Operations;
+});

@@ -27,6 +27,7 @@ export const TAGS = {
   Releases: 'Register builds of a pipeline, roll them out, and repin open executions.',
   Overview: 'Read the figures of a project: counts, rates, durations, causes of failures.',
   'Saved views': 'Share filters of the console with the other users of a project.',
+  Channels: 'Announce what happens in a project to webhooks, and see what became of each message.',
   'Workers and sessions': 'List workers and sessions, measure the load, and end a session.',
   Leases: 'Inspect, drain and revoke leases.',
   'Projects and keys': 'Create projects and access keys, and revoke or rotate keys.',
@@ -96,15 +97,16 @@ export interface Operation {
   readonly isLong?: boolean | 'with-wait';
 }
 
-/** True if the server may hold this request open. `fields`: its query and its body. */
-export function isHeld({ isLong }: Pick<Operation, 'isLong'>, fields: unknown): boolean {
-  if (isLong !== 'with-wait') return isLong === true;
-  const { waitMs } = Object(fields) as { readonly waitMs?: unknown };
-  return typeof waitMs === 'number' && waitMs > 0;
-}
-
 /** By name: one verb, one noun. */
 export type Operations = Readonly<Record<string, Operation>>;
+
+/** A table of operations. Those that name no group of their own belong to `tag`. */
+export function operationsOf<
+  const Of extends Readonly<Record<string, Omit<Operation, 'tag'> & { readonly tag?: Tag }>>,
+>(tag: Tag, operations: Of): { readonly [Name in keyof Of]: Of[Name] & { readonly tag: Tag } } {
+  const tagged = Object.entries(operations).map(([name, each]) => [name, { tag, ...each }]);
+  return Object.fromEntries(tagged);
+}
 
 /** The parameters, the query or the body, as the schema has it. Undefined if there is none. */
 export type Part<Of, Name extends 'params' | 'query' | 'body'> = Of extends {

@@ -9,7 +9,7 @@ import { announcedRelease } from '../../features/releases/messages.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { SignedClaims } from './signing.ts';
-import { closed, executionId, fence, name } from './words.ts';
+import { closed, executionId, fence, name, optional } from './words.ts';
 import { writeMessage } from './work.ts';
 
 export interface PushCommand extends SignedClaims {
@@ -56,21 +56,21 @@ export const pushResult = closed({
   until: Type.Integer(),
   v: Type.Integer({ minimum: 1 }),
   /** The claim that it concerns. Absent for a probe. */
-  id: Type.Optional(executionId),
-  fence: Type.Optional(fence),
+  id: optional(executionId),
+  fence: optional(fence),
   /** The nonce of the probe that it answers. */
-  nonce: Type.Optional(Type.String({ maxLength: 64 })),
+  nonce: optional(Type.String({ maxLength: 64 })),
   /**
    * Nothing was tried: the pipeline is unknown, no slot is free, or the command is for another
    * endpoint.
    */
-  denied: Type.Optional(Type.String({ maxLength: 1_024 })),
+  denied: optional(Type.String({ maxLength: 1_024 })),
   /** In order, without the writes that went through the coordinator connection. */
-  writes: Type.Optional(Type.Array(writeMessage, { maxItems: 20_000 })),
-  blobs: Type.Optional(Type.Array(blob, { maxItems: 10_000 })),
+  writes: optional(Type.Array(writeMessage, { maxItems: 20_000 })),
+  blobs: optional(Type.Array(blob, { maxItems: 10_000 })),
   /** For a probe: the endpoint's pipelines. Default: all that it is configured for. */
-  pipelines: Type.Optional(Type.Array(name, { maxItems: 2_000 })),
-  release: Type.Optional(announcedRelease),
+  pipelines: optional(Type.Array(name, { maxItems: 2_000 })),
+  release: optional(announcedRelease),
 });
 
 export type PushResult = Static<typeof pushResult>;

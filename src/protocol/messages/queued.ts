@@ -4,7 +4,8 @@
 
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { digestOf } from '../../support/digest.ts';
-import { Fault } from '../../support/fault.ts';
+import { loadPackage } from '../../support/load-package.ts';
+import type { SqsClient } from '../../support/sqs.ts';
 import type { ReplyEnvelope, RequestEnvelope } from './envelope.ts';
 import type { SignedClaims } from './signing.ts';
 
@@ -68,12 +69,6 @@ export function joined(parts: readonly Uint8Array[]): string {
 // The needed part of SQS, through the AWS SDK: an optional peer dependency, loaded when a queue
 // opens.
 
-/** An `SQSClient` of `@aws-sdk/client-sqs`. */
-export interface SqsClient {
-  /** Sends a command. */
-  send(command: never, options?: { abortSignal?: AbortSignal }): Promise<unknown>;
-}
-
 export interface QueueMessage {
   readonly body: string;
   readonly receipt: string;
@@ -104,7 +99,7 @@ const DELIVERIES = 'holdfast-deliveries';
 const seconds = (ms: number): number => Math.ceil(ms / 1_000);
 
 export async function sqsQueues(given: SqsClient): Promise<Queues> {
-  const sdk = await loadSdk();
+  const sdk = await loadPackage('SQS', '@aws-sdk/client-sqs', () => import('@aws-sdk/client-sqs'));
   const client = given as SQSClient;
   const remove = async (QueueUrl: string, ReceiptHandle: string): Promise<void> => {
     await client.send(new sdk.DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
@@ -151,16 +146,4 @@ export async function sqsQueues(given: SqsClient): Promise<Queues> {
       );
     },
   };
-}
-
-async function loadSdk(): Promise<typeof import('@aws-sdk/client-sqs')> {
-  try {
-    return await import('@aws-sdk/client-sqs');
-  } catch (cause) {
-    throw new Fault(
-      'driver-missing',
-      'SQS needs the package "@aws-sdk/client-sqs". Nothing was opened. Install it beside holdfast: npm install @aws-sdk/client-sqs',
-      { cause },
-    );
-  }
 }

@@ -5,16 +5,18 @@ import type { Static, TSchema } from 'typebox';
 import type { accessOperations } from '../../features/access/messages.ts';
 import type { recordOperations } from '../../features/audit/messages.ts';
 import type { awaitOperations } from '../../features/awaits/messages.ts';
+import type { channelOperations } from '../../features/channels/messages.ts';
 import type { overviewOperations } from '../../features/overview/messages.ts';
 import type { releaseOperations } from '../../features/releases/messages.ts';
 import type { jobOperations, repairOperations } from '../../features/repair/messages.ts';
 import type { archiveOperations } from '../../features/retention/messages.ts';
 import type { scheduleOperations } from '../../features/schedules/messages.ts';
 import type { templateOperations } from '../../features/templates/messages.ts';
+import type { updateOperations } from '../../features/updates/messages.ts';
 import type { viewOperations } from '../../features/views/messages.ts';
 import type { commandOperations } from './commands.ts';
 import type { coordinatorOperations } from './coordinator.ts';
-import type { eventOperations, executionOperations } from './execution.ts';
+import type { eventOperations, executionOperations } from './execution-operations.ts';
 import type { leaseOperations } from './leases.ts';
 import type { Method, Operations } from './operation.ts';
 import type { loadOperations, sessionOperations } from './sessions.ts';
@@ -27,6 +29,7 @@ type Api = ByAddress<typeof executionOperations> &
   ByAddress<typeof eventOperations> &
   ByAddress<typeof commandOperations> &
   ByAddress<typeof awaitOperations> &
+  ByAddress<typeof updateOperations> &
   ByAddress<typeof repairOperations> &
   ByAddress<typeof jobOperations> &
   ByAddress<typeof recordOperations> &
@@ -36,6 +39,7 @@ type Api = ByAddress<typeof executionOperations> &
   ByAddress<typeof releaseOperations> &
   ByAddress<typeof overviewOperations> &
   ByAddress<typeof viewOperations> &
+  ByAddress<typeof channelOperations> &
   ByAddress<typeof sessionOperations> &
   ByAddress<typeof leaseOperations> &
   ByAddress<typeof loadOperations> &

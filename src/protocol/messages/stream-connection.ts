@@ -80,6 +80,8 @@ export class StreamConnection {
 
   /** An idle connection of a client does not keep its process alive. */
   keepProcess(isNeeded: boolean): void {
+    // A socket that has ended would wait for its next connection, with a listener for each call.
+    if (this.#below.destroyed) return;
     if (isNeeded) this.#below.ref();
     else this.#below.unref();
   }

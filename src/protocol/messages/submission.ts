@@ -2,14 +2,21 @@
 
 import { type Static, Type } from 'typebox';
 import {
+  choice,
   closed,
   documented,
   durationMs,
   executionId,
+  flag,
+  integerWithin,
+  json,
   lane,
   name,
+  optional,
   pipelineName,
   tagged,
+  text,
+  waitMs,
 } from './words.ts';
 
 export const label = Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Boolean()]);
@@ -29,11 +36,11 @@ export const tags = Type.Array(name, {
 export const concurrency = closed(
   {
     key: documented(name, 'Executions with the same key share the limit.', 'customer/c-81'),
-    limit: Type.Integer({
-      minimum: 1,
-      maximum: 1_000_000,
-      description: 'Most executions of this key that have started and not ended.',
-    }),
+    limit: integerWithin(
+      1,
+      1_000_000,
+      'Most executions of this key that have started and not ended.',
+    ),
   },
   {
     title: 'Concurrency',
@@ -45,16 +52,8 @@ export const concurrency = closed(
 export const rate = closed(
   {
     key: documented(name, 'Executions with the same key share the limit.', 'payment-api'),
-    limit: Type.Integer({
-      minimum: 1,
-      maximum: 1_000_000,
-      description: 'Most executions of this key that start within `perMs`.',
-    }),
-    perMs: Type.Integer({
-      minimum: 1,
-      maximum: 86_400_000,
-      description: 'Length of the window, in milliseconds.',
-    }),
+    limit: integerWithin(1, 1_000_000, 'Most executions of this key that start within `perMs`.'),
+    perMs: integerWithin(1, 86_400_000, 'Length of the window, in milliseconds.'),
   },
   {
     title: 'Rate',
@@ -66,51 +65,73 @@ export const rate = closed(
 
 export const submitBody = closed(
   {
-    pipeline: Type.Optional(documented(pipelineName, 'Pipeline to run. Pass this or `template`.')),
-    template: Type.Optional(
+    pipeline: optional(pipelineName, 'Pipeline to run. Pass this or `template`.'),
+    template: optional(
       closed(
         {
           id: documented(name, 'Id of the template.', 'nightly-report'),
-          version: Type.Optional(
+          version: optional(
             Type.Integer({ minimum: 1, description: 'Version. Default: the newest.' }),
           ),
         },
         { description: 'Template to submit. Pass this or `pipeline`.' },
       ),
     ),
-    input: Type.Optional(
-      Type.Unknown({ description: 'Input of the pipeline: any JSON value. Default: none.' }),
-    ),
+    input: optional(json('Input of the pipeline: any JSON value. Default: none.')),
     tagged,
-    key: Type.Optional(
-      documented(
-        name,
-        'Idempotency key, unique in the project. A second submit with the same key and content returns the first execution. Default: the header `idempotency-key`, if any.',
-        'order/17',
+    key: optional(
+      name,
+      'Idempotency key, unique in the project. A second submit with the same key and content returns the first execution. Default: the header `idempotency-key`, if any.',
+      'order/17',
+    ),
+    signal: optional(
+      closed(
+        {
+          name: documented(name, 'Name of the signal that the code waits for.', 'item-added'),
+          value: optional(json('Value of the signal: any JSON value. Default: none.')),
+          key: optional(name, 'Key of the signal. A second one changes nothing.', 'item/3'),
+        },
+        {
+          description:
+            'Only with a key: a signal to the execution that has the key after the submit, in the same transaction. An existing one gets it, whatever its content is.',
+          examples: [{ name: 'item-added', value: 3 }],
+        },
       ),
     ),
-    lane: Type.Optional(lane),
-    tags: Type.Optional(tags),
-    attributes: Type.Optional(attributes),
-    concurrency: Type.Optional(concurrency),
-    rate: Type.Optional(rate),
-    delayMs: Type.Optional(
-      documented(durationMs, 'Time before a worker may claim it, in milliseconds. Default: 0.'),
-    ),
-    deadlineMs: Type.Optional(
-      documented(
-        durationMs,
-        'Time from now after which it fails unless it has ended, in milliseconds. Default: no deadline.',
+    ifKeyTaken: optional(
+      choice(
+        ['join', 'refuse', 'reuse', 'replace'],
+        'If an execution has the key. `join`: as `key` describes. `refuse`: refuse with `key-in-use`. `reuse`: like `join` while that execution is open, then the new one takes the key. `replace`: cancel that execution if it is open, and the new one takes the key. Default: `join`.',
       ),
     ),
-    release: Type.Optional(
-      documented(name, 'Release to pin it to. Default: the rollout of the pipeline decides.', 'v2'),
+    lane: optional(lane),
+    tags: optional(tags),
+    attributes: optional(attributes),
+    concurrency: optional(concurrency),
+    rate: optional(rate),
+    delayMs: optional(
+      durationMs,
+      'Time before a worker may claim it, in milliseconds. Default: 0.',
     ),
-    ifNoWorker: Type.Optional(
-      Type.Enum(['wait', 'refuse'], {
-        description:
-          'With `refuse`, the coordinator refuses with `no-worker-for` if no live worker runs the pipeline. Default: `wait`.',
-      }),
+    deadlineMs: optional(
+      durationMs,
+      'Time from now after which it fails unless it has ended, in milliseconds. Default: no deadline.',
+    ),
+    release: optional(
+      name,
+      'Release to pin it to. Default: the rollout of the pipeline decides.',
+      'v2',
+    ),
+    ifNoWorker: optional(
+      choice(
+        ['wait', 'refuse'],
+        'With `refuse`, the coordinator refuses with `no-worker-for` if no live worker runs the pipeline. Default: `wait`.',
+      ),
+    ),
+    waitMs: optional(
+      waitMs,
+      'Longest time to wait for the end, in milliseconds. If the execution ends in time, the response has its `result`. Default: 0.',
+      10_000,
     ),
   },
   {
@@ -124,14 +145,12 @@ export type SubmitBody = Static<typeof submitBody>;
 
 export const submitted = closed({
   id: executionId,
-  existing: Type.Boolean({
-    description: 'True if an earlier submit with the same key and content created it.',
-  }),
-  warning: Type.Optional(
+  existing: flag('True if an earlier submit with the same key and content created it.'),
+  warning: optional(
     closed(
       {
-        code: Type.Enum(['pipeline-unknown'], { description: 'Stable code.' }),
-        detail: Type.String({ description: 'Cause and fix, for people.' }),
+        code: choice(['pipeline-unknown'], 'Stable code.'),
+        detail: text('Cause and fix, for people.'),
       },
       { description: 'It was submitted, but no worker has announced its pipeline.' },
     ),

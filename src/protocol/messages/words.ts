@@ -30,6 +30,74 @@ export function documented<Schema extends TSchema>(
   return Object.defineProperties({}, properties) as Schema;
 }
 
+/** A property that may be absent. A description documents this use of its schema. */
+export function optional<Schema extends TSchema>(
+  schema: Schema,
+  ...[description, ...examples]: readonly [description?: string, ...examples: readonly unknown[]]
+) {
+  return Type.Optional(
+    description === undefined ? schema : documented(schema, description, ...examples),
+  );
+}
+
+export function text(description: string, ...examples: readonly string[]) {
+  return documented(Type.String(), description, ...examples);
+}
+
+export function flag(description: string, ...examples: readonly boolean[]) {
+  return documented(Type.Boolean(), description, ...examples);
+}
+
+export function textWithin(
+  minLength: number,
+  maxLength: number,
+  ...about: readonly [description: string, ...examples: readonly string[]]
+) {
+  return documented(Type.String({ minLength, maxLength }), ...about);
+}
+
+export function textLike(pattern: string, description: string, ...examples: readonly string[]) {
+  return documented(Type.String({ pattern }), description, ...examples);
+}
+
+export function integer(description: string, ...examples: readonly number[]) {
+  return documented(Type.Integer(), description, ...examples);
+}
+
+export function integerWithin(
+  minimum: number,
+  maximum: number,
+  ...about: readonly [description: string, ...examples: readonly number[]]
+) {
+  return documented(Type.Integer({ minimum, maximum }), ...about);
+}
+
+export function choice<Values extends string[]>(values: readonly [...Values], description: string) {
+  return Type.Enum(values, { description });
+}
+
+export function decimal(description: string, ...examples: readonly number[]) {
+  return documented(Type.Number(), description, ...examples);
+}
+
+export function json(description: string, ...examples: readonly unknown[]) {
+  return documented(Type.Unknown(), description, ...examples);
+}
+
+export function listOf<Item extends TSchema>(item: Item, description: string) {
+  return Type.Array(item, { description });
+}
+
+/** The options of an object that the API description names. */
+export function titled(title: string, ...examples: readonly unknown[]) {
+  return { title, examples };
+}
+
+/** The options of an object with an example. */
+export function withExample(...examples: readonly unknown[]) {
+  return { examples };
+}
+
 /** The schema that one use describes. Hidden from JSON, as the marks of TypeBox are. */
 export const BASE = '~base';
 
@@ -41,6 +109,14 @@ export const executionId = Type.String({
   pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
   description: 'Id of an execution: a UUID of version 7. Later ids sort after earlier ones.',
   examples: ['01890a5d-ac96-774b-bcce-b302099a8057'],
+});
+
+export const executionRef = Type.String({
+  title: 'ExecutionRef',
+  pattern: '^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|key:[\\s\\S]{1,256})$',
+  description:
+    'An execution: its id, or `key:` and its key, as in `key:order-17`. Encode slashes of a key as `%2F`.',
+  examples: ['01890a5d-ac96-774b-bcce-b302099a8057', 'key:order-17'],
 });
 
 export const uuid = Type.String({
@@ -114,7 +190,7 @@ export const tagged = Type.Optional(
 
 export const sealed = Type.Boolean({
   description:
-    'True if this coordinator cannot decode a value: it lacks the codec, or the value has more names and values than `limits.jsonValuesMax`. The value is then absent.',
+    'True if this coordinator cannot decode a value: it lacks the codec, the value was erased, or it has more names and values than `limits.jsonValuesMax`. The value is then absent.',
 });
 
 export const fence = Type.Integer({

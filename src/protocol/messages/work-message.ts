@@ -3,7 +3,7 @@
 import { type TObject, type TProperties, type TSchema, type TUnion, Type } from 'typebox';
 import type { Role } from '../../features/access/model.ts';
 import type { DocumentedResponse, Method, Tag } from './operation.ts';
-import { documented, uuid } from './words.ts';
+import { documented, flag, integer, listOf, optional, text, textLike, uuid } from './words.ts';
 
 interface Spec {
   /**
@@ -47,26 +47,20 @@ export function message<const Of extends Spec>(
   return { ...spec, method, path };
 }
 
-export const at = Type.Integer({
-  description: 'Store time, in milliseconds since 1970.',
-  examples: [1_794_907_800_000],
-});
-export const digest = Type.String({
-  pattern: '^[0-9a-f]{64}$',
-  description: 'SHA-256 digest of the bytes, in hexadecimal.',
-  examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
-});
+export const at = integer('Store time, in milliseconds since 1970.', 1_794_907_800_000);
+export const digest = textLike(
+  '^[0-9a-f]{64}$',
+  'SHA-256 digest of the bytes, in hexadecimal.',
+  '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+);
 export const sessionId = documented(uuid, 'Id of the session.');
 
 const refused = Type.Object(
   {
     kind: Type.Literal('refused', { description: 'The store refused it.' }),
-    why: Type.String({ description: 'Code of the refusal.', examples: ['superseded'] }),
+    why: text('Code of the refusal.', 'superseded'),
   },
-  {
-    title: 'StoreRefusal',
-    description: 'Nothing was written. Other fields depend on `why`.',
-  },
+  { title: 'StoreRefusal', description: 'Nothing was written. Other fields depend on `why`.' },
 );
 
 export function resultOf(kind: string, more: TProperties): TUnion {
@@ -75,13 +69,8 @@ export function resultOf(kind: string, more: TProperties): TUnion {
 }
 
 export function itemsPageOf(item: TSchema): TObject {
-  const more = Type.Boolean({
-    description: 'True if the page ended early: ask again after its last item.',
-  });
-  return Type.Object({
-    items: Type.Array(item, { description: 'The items of this page.' }),
-    more: Type.Optional(more),
-  });
+  const more = flag('True if the page ended early: ask again after its last item.');
+  return Type.Object({ items: listOf(item, 'The items of this page.'), more: optional(more) });
 }
 
 export const NO_SESSION = {

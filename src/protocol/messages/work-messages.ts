@@ -12,19 +12,29 @@ import { announceBody } from '../../features/releases/messages.ts';
 import { DECLARED_EXITS } from '../../lease/exit.ts';
 import { NO_EXECUTION } from './operation.ts';
 import {
+  choice,
   closed,
   count,
+  decimal,
   documented,
   executionId,
   fence,
+  flag,
+  integer,
+  integerWithin,
   lane,
+  listOf,
   name,
+  optional,
   pipelineName,
   releaseName,
   seq,
   status,
+  text,
+  titled,
   uuid,
   waitMs,
+  withExample,
 } from './words.ts';
 import { stepHeartbeat, writeMessage } from './work.ts';
 import {
@@ -43,20 +53,19 @@ import {
  * long.
  */
 export const SESSION_MS_MAX = 600_000;
-const ttlMs = Type.Integer({
-  minimum: 1,
-  maximum: SESSION_MS_MAX,
-  description: 'Lifetime after a heartbeat, in milliseconds.',
-  examples: [15_000],
-});
+const ttlMs = integerWithin(
+  1,
+  SESSION_MS_MAX,
+  'Lifetime after a heartbeat, in milliseconds.',
+  15_000,
+);
 
-const ms = Type.Integer({ description: 'Milliseconds.' });
-const payload = Type.String({
-  description:
-    'JSON text of a stored value: `{"v":…}`, `{}` for no value, or `{"ref":digest}` for a value that `getBlob` returns.',
-  examples: ['{"v":17}'],
-});
-const object = Type.String({ description: 'JSON text of an object.', examples: ['{}'] });
+const ms = integer('Milliseconds.');
+const payload = text(
+  'JSON text of a stored value: `{"v":…}`, `{}` for no value, or `{"ref":digest}` for a value that `getBlob` returns.',
+  '{"v":17}',
+);
+const object = text('JSON text of an object.', '{}');
 const owner = documented(name, 'Name of the worker process.', 'worker-1');
 
 const life = {
@@ -80,44 +89,37 @@ const storedExecution = Type.Object(
     project: documented(name, 'Project that it belongs to.', 'default'),
     ...{ pipeline: pipelineName, lane, status },
     input: documented(payload, 'Its input, as a stored value.'),
-    lineage: Type.String({
-      description: 'First execution of its chain of re-drives. Idempotency keys begin with it.',
-      examples: ['01890a5d-ac96-774b-bcce-b302099a8057'],
-    }),
-    seq: Type.Integer({
-      description: 'Position of the last event. The first write uses the next one.',
-      examples: [2],
-    }),
-    inboxCount: Type.Integer({ description: 'Number of messages that its inbox has had.' }),
-    progress: Type.Optional(documented(payload, 'Its progress, as a stored value.')),
-    heartbeats: Type.Optional(
-      Type.Array(stepHeartbeat, {
-        description: 'Last heartbeats of its steps that have not ended.',
-      }),
+    lineage: text(
+      'First execution of its chain of re-drives. Idempotency keys begin with it.',
+      '01890a5d-ac96-774b-bcce-b302099a8057',
     ),
-    fence: Type.Optional(documented(fence, 'Fence of its newest claim.')),
-    session: Type.Optional(documented(uuid, 'Session of its newest claim.')),
-    deadlineAt: Type.Optional(
-      documented(at, 'When it fails unless it has ended, in milliseconds since 1970.'),
+    seq: integer('Position of the last event. The first write uses the next one.', 2),
+    inboxCount: integer('Number of messages that its inbox has had.'),
+    progress: optional(payload, 'Its progress, as a stored value.'),
+    heartbeats: optional(
+      listOf(stepHeartbeat, 'Last heartbeats of its steps that have not ended.'),
     ),
-    release: Type.Optional(documented(releaseName, 'Release that it is pinned to.')),
-    parent: Type.Optional(
+    attributes: optional(
+      Type.Object({}, { description: 'Its searchable values by name.', examples: [{}] }),
+    ),
+    fence: optional(fence, 'Fence of its newest claim.'),
+    session: optional(uuid, 'Session of its newest claim.'),
+    deadlineAt: optional(at, 'When it fails unless it has ended, in milliseconds since 1970.'),
+    release: optional(releaseName, 'Release that it is pinned to.'),
+    parent: optional(
       Type.Object(
         {
           id: documented(executionId, 'The parent.'),
-          call: Type.String({ description: 'Call of the parent.', examples: ['child:pack#1[0]'] }),
+          call: text('Call of the parent.', 'child:pack#1[0]'),
         },
         { description: 'Execution that started it and gets its outcome.' },
       ),
     ),
-    compensable: Type.Optional(
-      Type.Boolean({ description: 'True if steps have registered compensations.' }),
-    ),
-    compensating: Type.Optional(
-      Type.Boolean({ description: 'True if its steps must be undone instead of run.' }),
-    ),
-    claimsWithoutProgress: Type.Optional(
-      documented(count, 'Claims in a row that were lost before they recorded anything.'),
+    compensable: optional(flag('True if steps have registered compensations.')),
+    compensating: optional(flag('True if its steps must be undone instead of run.')),
+    claimsWithoutProgress: optional(
+      count,
+      'Claims in a row that were lost before they recorded anything.',
     ),
   },
   { title: 'StoredExecution', description: 'An execution as the store keeps it.' },
@@ -127,10 +129,10 @@ const claimed = Type.Object(
   {
     execution: storedExecution,
     fence: documented(fence, 'Fence of this claim. Every write carries it.'),
-    previous: Type.Enum(['none', 'parked', 'given-back', 'lost'], {
-      description:
-        'How the claim before ended. `lost`: its session ended, so an unrecorded step may have run.',
-    }),
+    previous: choice(
+      ['none', 'parked', 'given-back', 'lost'],
+      'How the claim before ended. `lost`: its session ended, so an unrecorded step may have run.',
+    ),
     claimedAt: documented(at, 'When it was claimed, in milliseconds since 1970.'),
   },
   { title: 'Claimed', description: 'A claim: the right to write to one execution.' },
@@ -140,86 +142,63 @@ const event = Type.Object(
   {
     seq: documented(seq, 'Position in the history, from 1.'),
     at,
-    kind: Type.Enum([...EVENT_KINDS], { description: 'Kind of the event.' }),
-    fence: Type.Optional(documented(fence, 'Fence of the claim that wrote it.')),
-    name: Type.Optional(
-      Type.String({ description: 'Name of the step, timer, child, signal or document.' }),
-    ),
-    body: Type.Optional(documented(object, 'Details: JSON text of an object.')),
+    kind: choice([...EVENT_KINDS], 'Kind of the event.'),
+    fence: optional(fence, 'Fence of the claim that wrote it.'),
+    name: optional(text('Name of the step, timer, child, signal or document.')),
+    body: optional(object, 'Details: JSON text of an object.'),
   },
-  {
-    title: 'StoredEvent',
-    examples: [
-      {
-        seq: 3,
-        at: 1_794_907_800_120,
-        kind: 'step-completed',
-        fence: 1_099_511_627_777,
-        name: 'charge',
-        body: '{"key":"step:charge#1","out":{"v":{"receipt":"r-17"}},"attempt":1}',
-      },
-    ],
-  },
+  titled('StoredEvent', {
+    seq: 3,
+    at: 1_794_907_800_120,
+    kind: 'step-completed',
+    fence: 1_099_511_627_777,
+    name: 'charge',
+    body: '{"key":"step:charge#1","out":{"v":{"receipt":"r-17"}},"attempt":1}',
+  }),
 );
 
 const inboxMessage = Type.Object(
   {
-    n: Type.Integer({ description: 'Number of the message, from 1, without gaps.' }),
-    kind: Type.Enum(['child-ended', 'signal', 'cancel', 'pause', 'resume', 'await-settled'], {
-      description: 'Kind of the message.',
-    }),
-    name: Type.Optional(Type.String({ description: 'Name of the signal or await.' })),
-    body: Type.Optional(documented(object, 'Details: JSON text of an object.')),
+    n: integer('Number of the message, from 1, without gaps.'),
+    kind: choice(
+      ['child-ended', 'signal', 'cancel', 'pause', 'resume', 'await-settled'],
+      'Kind of the message.',
+    ),
+    name: optional(text('Name of the signal or await.')),
+    body: optional(object, 'Details: JSON text of an object.'),
     at,
   },
-  {
-    title: 'InboxMessage',
-    examples: [
-      {
-        n: 1,
-        kind: 'signal',
-        name: 'payment-received',
-        body: '{"out":{"v":{"amount":4200}}}',
-        at: 1_794_907_800_000,
-      },
-    ],
-  },
+  titled('InboxMessage', {
+    n: 1,
+    kind: 'signal',
+    name: 'payment-received',
+    body: '{"out":{"v":{"amount":4200}}}',
+    at: 1_794_907_800_000,
+  }),
 );
 
 const written = Type.Object(
   {
-    kind: Type.Enum(['recorded', 'finished', 'parked', 'given-back', 'refused', 'fault'], {
-      description:
-        'The outcome of the write. After `fault`, it may have happened: send the same again.',
-    }),
-    inboxCount: Type.Optional(
-      Type.Integer({
-        description: 'Number of messages that the inbox has had. Read the inbox if it has grown.',
-      }),
+    kind: choice(
+      ['recorded', 'finished', 'parked', 'given-back', 'refused', 'fault'],
+      'The outcome of the write. After `fault`, it may have happened: send the same again.',
     ),
-    at: Type.Optional(documented(at, 'When it was written, in milliseconds since 1970.')),
-    why: Type.Optional(Type.String({ description: 'Code of a refusal.' })),
-    code: Type.Optional(Type.String({ description: 'Code of a fault.' })),
+    inboxCount: optional(
+      integer('Number of messages that the inbox has had. Read the inbox if it has grown.'),
+    ),
+    at: optional(at, 'When it was written, in milliseconds since 1970.'),
+    why: optional(text('Code of a refusal.')),
+    code: optional(text('Code of a fault.')),
   },
-  {
-    title: 'Written',
-    examples: [{ kind: 'recorded', inboxCount: 0, at: 1_794_907_800_120 }],
-  },
+  titled('Written', { kind: 'recorded', inboxCount: 0, at: 1_794_907_800_120 }),
 );
 
 const page = {
   isRead: true,
   body: closed({
     id: executionId,
-    after: Type.Optional(documented(seq, 'Return items after this number. Default: 0.', 3)),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 10_000,
-        description: 'Largest number of items. Default: 1,000.',
-        examples: [1_000],
-      }),
-    ),
+    after: optional(seq, 'Return items after this number. Default: 0.', 3),
+    limit: optional(integerWithin(1, 10_000, 'Largest number of items. Default: 1,000.', 1_000)),
   }),
 } as const;
 
@@ -240,7 +219,7 @@ export const WORK_MESSAGES = {
       'Returns project, store, limits of the store and protocol version. Send it before you open a session.',
     isRead: true,
     body: closed({
-      version: Type.Optional(
+      version: optional(
         Type.Integer({
           minimum: 1,
           description:
@@ -251,38 +230,35 @@ export const WORK_MESSAGES = {
     reply: Type.Object(
       {
         project: documented(name, 'Project of the key.'),
-        store: Type.String({ description: 'Kind of the store.' }),
-        durability: Type.String({ description: 'Failures that an acknowledged write survives.' }),
+        store: text('Kind of the store.'),
+        durability: text('Failures that an acknowledged write survives.'),
         policy: Type.Object({}, { description: 'Limits and times of the store.' }),
-        version: Type.Integer({ description: 'Protocol version that both sides support.' }),
-        stream: Type.Boolean({ description: 'True if the coordinator has `GET /v1/stream`.' }),
-        claimsWait: Type.Boolean({ description: 'True if `claimExecutions` takes `waitMs`.' }),
-        heartbeats: Type.Boolean({
-          description: 'True if writes may contain `heartbeats` of steps.',
-        }),
-        leases: Type.Boolean({ description: 'True if the coordinator has the lease protocol.' }),
+        version: integer('Protocol version that both sides support.'),
+        stream: flag('True if the coordinator has `GET /v1/stream`.'),
+        claimsWait: flag('True if `claimExecutions` takes `waitMs`.'),
+        heartbeats: flag('True if writes may contain `heartbeats` of steps.'),
+        leases: flag('True if the coordinator has the lease protocol.'),
+        leaseBlocks: flag('True if workers may hold leases and write `lease-ended` events.'),
+        childMessages: flag('True if the coordinator has `messageChild`.'),
+        attributes: flag('True if writes may contain `attributes`.'),
       },
-      {
-        examples: [
-          {
-            project: 'default',
-            store: 'sqlite',
-            durability: 'process',
-            policy: {},
-            version: 2,
-            stream: true,
-            claimsWait: true,
-            heartbeats: true,
-            leases: true,
-          },
-        ],
-      },
+      withExample({
+        project: 'default',
+        store: 'sqlite',
+        durability: 'process',
+        policy: {},
+        version: 2,
+        stream: true,
+        claimsWait: true,
+        heartbeats: true,
+        leases: true,
+        leaseBlocks: true,
+        childMessages: true,
+        attributes: true,
+      }),
     ),
     problems: {
-      400: {
-        what: 'The coordinator does not support this version.',
-        codes: ['version-unknown'],
-      },
+      400: { what: 'The coordinator does not support this version.', codes: ['version-unknown'] },
     },
   }),
   openSession: message({
@@ -296,36 +272,30 @@ export const WORK_MESSAGES = {
         id: documented(uuid, 'Id of the session: a UUID that the worker makes.'),
         owner,
         ttlMs,
-        graceMs: Type.Integer({
-          minimum: 0,
-          maximum: SESSION_MS_MAX,
-          description: 'Last part of `ttlMs`, in which it may rejoin but not act.',
-        }),
-        pipelines: Type.Optional(
+        graceMs: integerWithin(
+          0,
+          SESSION_MS_MAX,
+          'Last part of `ttlMs`, in which it may rejoin but not act.',
+        ),
+        pipelines: optional(
           Type.Array(name, {
             maxItems: 1_000,
             description: 'Pipelines that the worker runs. Default: none.',
           }),
         ),
-        parent: Type.Optional(
-          documented(uuid, 'Session of this key that it ends with. Default: none.'),
-        ),
-        metadata: Type.Optional(sessionMetadata),
+        parent: optional(uuid, 'Session of this key that it ends with. Default: none.'),
+        metadata: optional(sessionMetadata),
       },
-      {
-        examples: [
-          {
-            id: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
-            owner: 'worker-1',
-            ttlMs: 15_000,
-            graceMs: 5_000,
-            pipelines: ['order'],
-          },
-        ],
-      },
+      withExample({
+        id: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
+        owner: 'worker-1',
+        ttlMs: 15_000,
+        graceMs: 5_000,
+        pipelines: ['order'],
+      }),
     ),
     reply: resultOf('opened', {
-      replayed: Type.Boolean({ description: 'True if an earlier request had opened it.' }),
+      replayed: flag('True if an earlier request had opened it.'),
       ...life,
     }),
     problems: NO_SESSION,
@@ -339,12 +309,10 @@ export const WORK_MESSAGES = {
     body: closed({
       id: sessionId,
       owner,
-      ttlMs: Type.Optional(
-        documented(ttlMs, 'New ttl, in milliseconds. Default: the ttl stays as it is.'),
-      ),
+      ttlMs: optional(ttlMs, 'New ttl, in milliseconds. Default: the ttl stays as it is.'),
     }),
     reply: resultOf('alive', {
-      rejoined: Type.Boolean({ description: 'True if the session had lapsed and came back.' }),
+      rejoined: flag('True if the session had lapsed and came back.'),
       ...life,
     }),
     problems: NO_SESSION,
@@ -358,11 +326,9 @@ export const WORK_MESSAGES = {
     body: closed({
       id: sessionId,
       owner,
-      exit: Type.Enum([...DECLARED_EXITS], { description: 'How the worker ends.' }),
+      exit: choice([...DECLARED_EXITS], 'How the worker ends.'),
     }),
-    reply: resultOf('ended', {
-      replayed: Type.Boolean({ description: 'True if an earlier request had ended it.' }),
-    }),
+    reply: resultOf('ended', { replayed: flag('True if an earlier request had ended it.') }),
     problems: NO_SESSION,
   }),
   waitForWakeup: message({
@@ -372,10 +338,8 @@ export const WORK_MESSAGES = {
       'Holds the request open until an execution may have become ready, or until `waitMs` is over. The wakeup is a hint: claim, then wait again.',
     isRead: true,
     isLong: true,
-    body: closed({ waitMs: Type.Optional(waitMs) }),
-    reply: Type.Object({
-      notified: Type.Boolean({ description: 'False if only the time was over.', examples: [true] }),
-    }),
+    body: closed({ waitMs: optional(waitMs) }),
+    reply: Type.Object({ notified: flag('False if only the time was over.', true) }),
   }),
   claimExecutions: message({
     at: 'POST /v1/work/claims',
@@ -394,21 +358,19 @@ export const WORK_MESSAGES = {
         shares: Type.Array(
           closed({
             lane,
-            limit: Type.Integer({
-              minimum: 0,
-              maximum: 1_000,
-              description: 'Most claims of this lane. One response has at most 250.',
-            }),
+            limit: integerWithin(
+              0,
+              1_000,
+              'Most claims of this lane. One response has at most 250.',
+            ),
           }),
           { maxItems: 2, description: 'How many executions to claim, by lane.' },
         ),
-        release: Type.Optional(
-          documented(
-            releaseName,
-            'Release that the worker announced. Default: only executions without a pin.',
-          ),
+        release: optional(
+          releaseName,
+          'Release that the worker announced. Default: only executions without a pin.',
         ),
-        dice: Type.Optional(
+        dice: optional(
           Type.Number({
             minimum: 0,
             exclusiveMaximum: 1,
@@ -416,26 +378,20 @@ export const WORK_MESSAGES = {
               'Random number that decides which project comes first. Default: the longest ready.',
           }),
         ),
-        waitMs: Type.Optional(waitMs),
+        waitMs: optional(waitMs),
       },
-      {
-        examples: [
-          {
-            session: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
-            pipelines: ['order'],
-            shares: [{ lane: 'interactive', limit: 4 }],
-          },
-        ],
-      },
+      withExample({
+        session: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
+        pipelines: ['order'],
+        shares: [{ lane: 'interactive', limit: 4 }],
+      }),
     ),
     reply: resultOf('claimed', {
-      claims: Type.Array(claimed, { description: 'The claims.' }),
-      more: Type.Boolean({ description: 'True if more may be ready: claim again at once.' }),
-      overdue: Type.Boolean({ description: 'True if sessions of other workers are overdue.' }),
-      nextReadyInMs: Type.Optional(
-        Type.Number({
-          description: 'Time until the next execution becomes ready, in milliseconds, if known.',
-        }),
+      claims: listOf(claimed, 'The claims.'),
+      more: flag('True if more may be ready: claim again at once.'),
+      overdue: flag('True if sessions of other workers are overdue.'),
+      nextReadyInMs: optional(
+        decimal('Time until the next execution becomes ready, in milliseconds, if known.'),
       ),
     }),
     problems: NO_SESSION,
@@ -457,7 +413,7 @@ export const WORK_MESSAGES = {
     isRead: true,
     body: closed({
       id: sessionId,
-      after: Type.Optional(documented(fence, 'Return claims after this fence. Default: all.')),
+      after: optional(fence, 'Return claims after this fence. Default: all.'),
     }),
     reply: itemsPageOf(claimed),
     problems: NO_SESSION,
@@ -475,9 +431,7 @@ export const WORK_MESSAGES = {
         description: 'The writes.',
       }),
     }),
-    reply: Type.Object({
-      results: Type.Array(written, { description: 'One for each write, in order.' }),
-    }),
+    reply: Type.Object({ results: listOf(written, 'One for each write, in order.') }),
     problems: {
       403: {
         what: 'A write reaches into another project or execution. Nothing was written.',
@@ -485,6 +439,46 @@ export const WORK_MESSAGES = {
       },
       ...NO_SESSION,
     },
+  }),
+  messageChild: message({
+    at: 'POST /v1/work/children/:child',
+    summary: 'Signal or cancel a child',
+    description:
+      'Sends a signal to a child of a claimed execution, or cancels the child. `claim-ended` means that the worker no longer owns the parent, or that it has no such child. Repeating it with the same key changes nothing.',
+    takesValues: true,
+    body: closed({
+      child: documented(executionId, 'Id of the child.'),
+      id: documented(executionId, 'Id of the parent.'),
+      fence: documented(fence, 'Fence of the claim of the parent.'),
+      session: documented(uuid, 'Session of that claim.'),
+      message: Type.Union(
+        [
+          closed({
+            kind: Type.Literal('cancel', { description: 'Cancel the child.' }),
+            reason: optional(text('Why.')),
+          }),
+          closed({
+            kind: Type.Literal('signal', { description: 'Send a signal.' }),
+            name: documented(name, 'Name of the signal.', 'paid'),
+            key: documented(name, 'Key of the signal. A second one with it changes nothing.'),
+            out: documented(payload, 'Its value, as a stored value.'),
+          }),
+        ],
+        { description: 'The message.' },
+      ),
+    }),
+    reply: Type.Object(
+      {
+        kind: choice(
+          ['done', 'forwarded', 'no-change', 'refused'],
+          '`forwarded`: the worker of the child gets it. `no-change`: it was so already.',
+        ),
+        status: optional(status),
+        why: optional(text('Code of a refusal.')),
+      },
+      withExample({ kind: 'done', status: 'waiting' }),
+    ),
+    problems: NO_SESSION,
   }),
   readInbox: message({
     at: 'GET /v1/work/executions/:id/inbox',
@@ -523,12 +517,7 @@ export const WORK_MESSAGES = {
     }),
     reply: Type.Object({
       interaction: Type.Object(
-        {
-          id: Type.String({
-            description: 'Id of the question.',
-            examples: ['01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3'],
-          }),
-        },
+        { id: text('Id of the question.', '01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3') },
         { description: 'The question, with all its stored fields.' },
       ),
     }),
@@ -542,7 +531,7 @@ export const WORK_MESSAGES = {
     reply: Type.Object({
       settled: documented(count, 'Number of awaits that were settled.', 1),
       started: documented(count, 'Number of reminders that were started.'),
-      more: Type.Boolean({ description: 'True if more are due: send it again.' }),
+      more: flag('True if more are due: send it again.'),
     }),
     problems: NOT_HERE,
   }),

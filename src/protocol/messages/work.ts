@@ -5,14 +5,19 @@
 import { type Static, Type } from 'typebox';
 import { EVENT_KINDS, SEQ_MAX } from '../../execution/history.ts';
 import {
+  choice,
   closed,
   count,
   documented,
   durationMs,
   executionId,
   fence,
+  flag,
+  integerWithin,
   lane,
+  listOf,
   name,
+  optional,
   pipelineName,
   seq,
   uuid,
@@ -26,8 +31,11 @@ const payload = Type.String({ minLength: 1, contentMediaType: 'application/json'
 
 const keyed = {
   key: documented(name, 'Executions with the same key share the limit.'),
-  limit: Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Most executions.' }),
+  limit: integerWithin(1, 1_000_000, 'Most executions.'),
 };
+
+const LABELS = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
+const HUNDRED = { maxProperties: 100, examples: [{}] };
 
 export const submission = closed(
   {
@@ -40,9 +48,9 @@ export const submission = closed(
       executionId,
       'First execution of its chain of re-drives; its own id for a new one.',
     ),
-    key: Type.Optional(documented(name, 'Idempotency key, unique in the project.')),
-    intent: Type.Optional(documented(text, 'Digest of the content of the submit.')),
-    parent: Type.Optional(
+    key: optional(name, 'Idempotency key, unique in the project.'),
+    intent: optional(text, 'Digest of the content of the submit.'),
+    parent: optional(
       closed(
         {
           id: documented(executionId, 'The parent.'),
@@ -51,23 +59,20 @@ export const submission = closed(
         { description: 'Parent that gets a message when it ends. Absent: none.' },
       ),
     ),
-    template: Type.Optional(
+    template: optional(
       closed(
         {
           id: documented(name, 'Id of the template.'),
-          version: Type.Integer({
-            minimum: 1,
-            maximum: SEQ_MAX,
-            description: 'Version of the template.',
-          }),
+          version: integerWithin(1, SEQ_MAX, 'Version of the template.'),
         },
         { description: 'Template that it was made from.' },
       ),
     ),
-    submittedBy: Type.Optional(
-      documented(text, 'The submitter. Only a successor may have it, with the same value.'),
+    submittedBy: optional(
+      text,
+      'The submitter. Only a successor may have it, with the same value.',
     ),
-    scheduled: Type.Optional(
+    scheduled: optional(
       closed(
         {
           id: documented(name, 'Id of the schedule.'),
@@ -76,46 +81,41 @@ export const submission = closed(
         { description: 'Fire of a schedule. Only a successor may have it, with the same value.' },
       ),
     ),
-    concurrency: Type.Optional(
+    concurrency: optional(
       closed(keyed, { description: 'Limit on executions of a key that run at once.' }),
     ),
-    rate: Type.Optional(
+    rate: optional(
       closed(
         { ...keyed, perMs: documented(durationMs, 'Length of the window, in milliseconds.') },
         { description: 'Limit on executions of a key that start in a window.' },
       ),
     ),
-    deadlineMs: Type.Optional(
-      documented(durationMs, 'Time after which it fails, in milliseconds. Default: no deadline.'),
+    deadlineMs: optional(
+      durationMs,
+      'Time after which it fails, in milliseconds. Default: no deadline.',
     ),
-    delayMs: Type.Optional(
-      documented(durationMs, 'Time before a worker may claim it, in milliseconds. Default: 0.'),
+    delayMs: optional(
+      durationMs,
+      'Time before a worker may claim it, in milliseconds. Default: 0.',
     ),
     tags: Type.Array(name, { maxItems: 100, description: 'Labels to filter by.', examples: [[]] }),
-    attributes: Type.Record(
-      Type.String(),
-      Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
-      { maxProperties: 100, description: 'Searchable values by name.', examples: [{}] },
-    ),
-    traceparent: Type.Optional(documented(text, 'W3C Trace Context of the submit.')),
-    body: Type.Optional(
-      documented(payload, 'Body of its `submitted` event: JSON text of an object.'),
-    ),
+    attributes: Type.Record(Type.String(), LABELS, {
+      ...HUNDRED,
+      description: 'Searchable values by name.',
+    }),
+    traceparent: optional(text, 'W3C Trace Context of the submit.'),
+    body: optional(payload, 'Body of its `submitted` event: JSON text of an object.'),
   },
   { title: 'Submission', description: 'An execution that a worker submits with its write.' },
 );
 
 const newEvent = closed(
   {
-    kind: Type.Enum([...EVENT_KINDS], { description: 'Kind of the event.' }),
-    name: Type.Optional(
-      documented(text, 'Name of the step, timer, child, signal or document.', 'charge'),
-    ),
-    body: Type.Optional(
-      documented(
-        payload,
-        'Body of the event: JSON text of an object. Events of the code have the `key` of their call.',
-      ),
+    kind: choice([...EVENT_KINDS], 'Kind of the event.'),
+    name: optional(text, 'Name of the step, timer, child, signal or document.', 'charge'),
+    body: optional(
+      payload,
+      'Body of the event: JSON text of an object. Events of the code have the `key` of their call.',
     ),
   },
   { title: 'NewEvent', description: 'An event to append. The store adds seq, time and fence.' },
@@ -129,31 +129,22 @@ const openAwait = closed(
     items: Type.Array(
       closed({
         id: documented(text, 'Id that follows from execution, call and position.'),
-        request: Type.Optional(documented(payload, 'Request for the answerer, as a stored value.')),
-        assignee: Type.Optional(documented(name, 'The assignee.', 'finance')),
+        request: optional(payload, 'Request for the answerer, as a stored value.'),
+        assignee: optional(name, 'The assignee.', 'finance'),
       }),
       { maxItems: 10_000, description: 'The questions.' },
     ),
-    timeoutMs: Type.Optional(
-      documented(durationMs, 'Timeout from now, in milliseconds. Default: none.'),
-    ),
+    timeoutMs: optional(durationMs, 'Timeout from now, in milliseconds. Default: none.'),
     reminders: Type.Array(
       closed({
         afterMs: documented(durationMs, 'Time from now, in milliseconds.'),
         start: submission,
       }),
-      {
-        maxItems: 100,
-        description: 'Executions to submit while it is still open, soonest first.',
-      },
+      { maxItems: 100, description: 'Executions to submit while it is still open, soonest first.' },
     ),
-    signed: Type.Boolean({ description: 'True if it takes answers by signed link only.' }),
-    checked: Type.Boolean({
-      description: 'True if a worker that has the pipeline must check each answer.',
-    }),
-    defaultAnswer: Type.Optional(
-      documented(payload, 'Answer to use after the timeout, as a stored value.'),
-    ),
+    signed: flag('True if it takes answers by signed link only.'),
+    checked: flag('True if a worker that has the pipeline must check each answer.'),
+    defaultAnswer: optional(payload, 'Answer to use after the timeout, as a stored value.'),
   },
   { title: 'OpenAwait', description: 'An await to open.' },
 );
@@ -164,7 +155,7 @@ const attachment = closed(
     name: documented(name, 'Name of the document.', 'invoice.pdf'),
     type: documented(name, 'Media type.', 'application/pdf'),
     bytes: Type.String({ contentEncoding: 'base64', description: 'Content in base64.' }),
-    sealed: Type.Optional(
+    sealed: optional(
       closed(
         {
           by: documented(name, 'Name of the codec.'),
@@ -186,7 +177,7 @@ export const stepHeartbeat = closed(
       description: 'When the step sent it, in milliseconds since 1970.',
       examples: [1_750_000_000_000],
     }),
-    details: Type.Optional(documented(payload, 'Its details, as a stored value.')),
+    details: optional(payload, 'Its details, as a stored value.'),
   },
   { title: 'StepHeartbeat', description: 'The last heartbeat of a step that has not ended.' },
 );
@@ -195,24 +186,28 @@ const OWNER = {
   id: executionId,
   fence: documented(fence, 'Fence of the claim.'),
   session: documented(uuid, 'Session of the claim.'),
-  seq: Type.Integer({
-    minimum: 1,
-    maximum: SEQ_MAX,
-    description: 'Position of the first of `events` in the history: the last `seq` plus one.',
-    examples: [3],
-  }),
+  seq: integerWithin(
+    1,
+    SEQ_MAX,
+    'Position of the first of `events` in the history: the last `seq` plus one.',
+    3,
+  ),
   events: Type.Array(newEvent, { maxItems: 20_000, description: 'Events to append, in order.' }),
-  children: Type.Optional(
+  children: optional(
     Type.Array(submission, { maxItems: 20_000, description: 'Executions to submit.' }),
   ),
-  awaits: Type.Optional(
-    Type.Array(openAwait, { maxItems: 10_000, description: 'Awaits to open.' }),
-  ),
-  attachments: Type.Optional(
+  awaits: optional(Type.Array(openAwait, { maxItems: 10_000, description: 'Awaits to open.' })),
+  attachments: optional(
     Type.Array(attachment, { maxItems: 100, description: 'Documents to attach.' }),
   ),
-  progress: Type.Optional(documented(payload, 'Progress to show, as a stored value.')),
-  heartbeats: Type.Optional(
+  progress: optional(payload, 'Progress to show, as a stored value.'),
+  attributes: optional(
+    Type.Record(Type.String(), LABELS, {
+      ...HUNDRED,
+      description: 'All searchable values by name from now on. Default: no change.',
+    }),
+  ),
+  heartbeats: optional(
     Type.Array(stepHeartbeat, {
       maxItems: 100,
       description:
@@ -223,22 +218,19 @@ const OWNER = {
 
 const deadLetter = closed(
   {
-    category: Type.Enum(['retryable', 'permanent', 'denied', 'unknown'], {
-      description: 'Kind of failure. `retryable`: a retry may help.',
-    }),
+    category: choice(
+      ['retryable', 'permanent', 'denied', 'unknown'],
+      'Kind of failure. `retryable`: a retry may help.',
+    ),
     code: documented(text, 'Code of the failure.'),
     reason: documented(text, 'Message of the failure.'),
-    step: Type.Optional(documented(text, 'Key of the call that failed.')),
+    step: optional(text, 'Key of the call that failed.'),
     attempts: documented(seq, 'Number of attempts of that call.'),
   },
   { description: 'Dead letter to write, for `failed` and `quarantined`.' },
 );
 
-const flag = Type.Optional(Type.Boolean());
-const compensable = documented(
-  flag,
-  'True if steps have registered compensations. Default: false.',
-);
+const compensable = optional(flag('True if steps have registered compensations. Default: false.'));
 
 export const writeMessage = Type.Union(
   [
@@ -253,30 +245,23 @@ export const writeMessage = Type.Union(
       {
         verb: Type.Literal('finish', { description: 'End the execution and the claim.' }),
         ...OWNER,
-        status: Type.Enum(['completed', 'failed', 'cancelled', 'quarantined', 'compensated'], {
-          description: 'How it ends.',
-        }),
-        outcome: Type.Optional(
-          documented(payload, 'Outcome for the parent: JSON text of an object.'),
+        status: choice(
+          ['completed', 'failed', 'cancelled', 'quarantined', 'compensated'],
+          'How it ends.',
         ),
-        successor: Type.Optional(
-          documented(submission, 'Execution that continues this one. It gets the unread messages.'),
+        outcome: optional(payload, 'Outcome for the parent: JSON text of an object.'),
+        successor: optional(
+          submission,
+          'Execution that continues this one. It gets the unread messages.',
         ),
-        inboxSeen: Type.Optional(
-          documented(
-            seq,
-            'Number of inbox messages that the worker has read. Without a successor: refused if there are more.',
-          ),
+        inboxSeen: optional(
+          seq,
+          'Number of inbox messages that the worker has read. Without a successor: refused if there are more.',
         ),
-        unread: Type.Optional(
-          Type.Array(seq, {
-            description: 'With a successor: messages that were read and not used.',
-          }),
-        ),
-        deadLetter: Type.Optional(deadLetter),
-        leavesAwaits: documented(
-          flag,
-          'True if it opened awaits that are not settled. Default: false.',
+        unread: optional(listOf(seq, 'With a successor: messages that were read and not used.')),
+        deadLetter: optional(deadLetter),
+        leavesAwaits: optional(
+          flag('True if it opened awaits that are not settled. Default: false.'),
         ),
       },
       { title: 'FinishWrite' },
@@ -287,9 +272,7 @@ export const writeMessage = Type.Union(
           description: 'Wait without a worker, until a time or a message; ends the claim.',
         }),
         ...OWNER,
-        wakeInMs: Type.Optional(
-          documented(durationMs, 'Wake after this time, in milliseconds. Default: no timer.'),
-        ),
+        wakeInMs: optional(durationMs, 'Wake after this time, in milliseconds. Default: no timer.'),
         wakeAfter: documented(
           seq,
           'Number of children that must end before they wake it. 0: any message does.',
@@ -308,16 +291,15 @@ export const writeMessage = Type.Union(
           description: 'Queue the execution for another worker; ends the claim.',
         }),
         ...OWNER,
-        delayMs: Type.Optional(
-          documented(durationMs, 'Time before a worker may claim it, in milliseconds. Default: 0.'),
+        delayMs: optional(
+          durationMs,
+          'Time before a worker may claim it, in milliseconds. Default: 0.',
         ),
-        blocked: documented(flag, 'True to hold it until an operator resumes it. Default: false.'),
-        paused: documented(flag, 'True to confirm a pause. Default: false.'),
-        inboxSeen: Type.Optional(
-          documented(seq, 'Number of inbox messages that the worker has read.'),
-        ),
+        blocked: optional(flag('True to hold it until an operator resumes it. Default: false.')),
+        paused: optional(flag('True to confirm a pause. Default: false.')),
+        inboxSeen: optional(seq, 'Number of inbox messages that the worker has read.'),
         compensable,
-        compensating: documented(flag, 'True if it undoes its steps from here on. Default: false.'),
+        compensating: optional(flag('True if it undoes its steps from here on. Default: false.')),
       },
       { title: 'GiveBackWrite' },
     ),

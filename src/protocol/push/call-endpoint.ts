@@ -1,22 +1,18 @@
 // The content of a call to an endpoint: the claim with everything needed to continue it.
 
-import { type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as tlsRequest } from 'node:https';
 import { storedValues } from '../../execution/execution.ts';
 import type { HistoryEvent } from '../../execution/history.ts';
 import type { Payload } from '../../execution/names.ts';
 import type { Claim, Claimed, ExecutionStore } from '../../store/contract/execution-store.ts';
 import { shownUrl } from '../../support/hidden-options.ts';
+import { type Post, post } from '../../support/post.ts';
 import { secureBytes } from '../../support/random.ts';
-import type { Timers } from '../../support/timer.ts';
-import { LARGE_BYTES } from '../../support/turns.ts';
 import { WORK_VERSION } from '../messages/envelope.ts';
 import type { Driven, PushCommand } from '../messages/push.ts';
 import type { Coordinator } from '../rest/route.ts';
 import { giveOut } from '../rest/work-content.ts';
 import { claimFor, noteIssued } from '../rest/work-writes.ts';
 import type { Endpoint } from './push-options.ts';
-import { type Allowed, checkedLookup } from './safe-address.ts';
 
 const PAGE = 1_000;
 
@@ -143,7 +139,7 @@ function isFailedCall({ kind, body }: HistoryEvent): boolean {
   return (JSON.parse(body ?? '{}') as { readonly why?: string }).why === CALL_FAILED;
 }
 
-// One POST to an endpoint: without redirects, bounded in time and size, to a checked address.
+// One call of an endpoint.
 
 export type Posted =
   | { readonly kind: 'answered'; readonly status: number; readonly text: string }
@@ -152,74 +148,17 @@ export type Posted =
   /** The endpoint may have done the work. */
   | { readonly kind: 'unknown'; readonly why: string };
 
-export interface Post {
-  readonly url: URL;
-  readonly text: string;
-  readonly timeoutMs: number;
-  readonly bytesMax: number;
-  readonly allowed: Allowed;
-  readonly timers: Timers;
-  readonly signal: AbortSignal;
-  /** Resolves when a large response may arrive. */
-  readonly room: () => Promise<void>;
-}
-
-const UNSENT: ReadonlySet<string> = new Set([
-  ...['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRDENIED', 'EAI_AGAIN'],
-]);
 /** With these statuses the endpoint confirms that it has not begun. */
 const TURNED_AWAY: ReadonlySet<number> = new Set([429, 503]);
 
-export async function post(sent: Post): Promise<Posted> {
-  const { url, text, timeoutMs, allowed, timers, signal } = sent;
-  const over = new AbortController();
-  const cancel = timers.after(timeoutMs, () =>
-    over.abort(new Error(`no response within ${timeoutMs} ms`)),
-  );
-  const until = AbortSignal.any([over.signal, signal]);
-  try {
-    return await new Promise<Posted>((resolve, reject) => {
-      const send = url.protocol === 'https:' ? tlsRequest : plainRequest;
-      const outgoing = send(
-        url,
-        {
-          method: 'POST',
-          headers: { 'content-type': 'text/plain; charset=utf-8', 'content-length': text.length },
-          lookup: checkedLookup(allowed),
-          signal: until,
-        },
-        (response) => {
-          answerFrom(response, sent).then(resolve, reject);
-        },
-      );
-      outgoing.on('error', reject);
-      outgoing.end(text);
-    });
-  } catch (error) {
-    const { code, message } = error as { code?: string; message: string };
-    const why = until.aborted ? String((until.reason as Error)?.message ?? message) : message;
-    return { kind: UNSENT.has(code ?? '') ? 'denied' : 'unknown', why };
-  } finally {
-    cancel();
-  }
-}
-
-async function answerFrom(response: IncomingMessage, { bytesMax, room }: Post): Promise<Posted> {
-  const { statusCode: status = 0 } = response;
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    const isLarge = size > LARGE_BYTES;
-    size += chunk.length;
-    if (!isLarge && size > LARGE_BYTES) await room();
-    if (size > bytesMax) {
-      response.destroy();
-      return { kind: 'unknown', why: `its response has more than ${bytesMax} bytes` };
-    }
-    chunks.push(chunk);
-  }
+export async function callOnce(sent: Omit<Post, 'headers'>): Promise<Posted> {
+  const headers = { 'content-type': 'text/plain; charset=utf-8' };
+  const posted = await post({ ...sent, headers });
+  if (posted.kind === 'unsent') return { kind: 'denied', why: posted.why };
+  if (posted.kind === 'unknown') return posted;
+  const { status, text } = posted;
   if (TURNED_AWAY.has(status)) return { kind: 'denied', why: `it responded with status ${status}` };
   // A redirect would send text signed for this address to another one.
   if (status !== 200) return { kind: 'unknown', why: `it responded with status ${status}` };
-  return { kind: 'answered', status, text: Buffer.concat(chunks).toString() };
+  return { kind: 'answered', status, text };
 }

@@ -105,7 +105,7 @@ export async function writeResult(
   }
   for (const message of merged(writes)) {
     const write = toWrite({ ...message, session: session.id }, caller);
-    const { results } = await perform(coordinator, caller, [write]);
+    const { results } = await perform(coordinator, { caller, transport: 'push' }, [write]);
     const { kind, why } = (results[0] ?? { kind: 'fault' }) as { kind: string; why?: string };
     if (why === 'unread-messages') {
       const { seq, verb } = message;
@@ -144,11 +144,17 @@ export function merged(writes: readonly WriteMessage[]): readonly WriteMessage[]
 }
 
 type Content = Pick<WriteMessage, 'seq' | 'events'> &
-  Partial<Pick<WriteMessage, 'children' | 'awaits' | 'attachments' | 'progress' | 'heartbeats'>>;
+  Partial<
+    Pick<
+      WriteMessage,
+      'children' | 'awaits' | 'attachments' | 'attributes' | 'progress' | 'heartbeats'
+    >
+  >;
 
 function together(one: WriteMessage, other: WriteMessage): Content {
   const progress = other.progress ?? one.progress;
   const heartbeats = other.heartbeats ?? one.heartbeats;
+  const attributes = other.attributes ?? one.attributes;
   const lists = (['children', 'awaits', 'attachments'] as const).flatMap((name) => {
     const items = [...(one[name] ?? []), ...(other[name] ?? [])];
     return items.length === 0 ? [] : [[name, items] as const];
@@ -157,6 +163,6 @@ function together(one: WriteMessage, other: WriteMessage): Content {
     seq: one.seq,
     events: [...one.events, ...other.events],
     ...Object.fromEntries(lists),
-    ...present({ progress, heartbeats }),
+    ...present({ progress, heartbeats, attributes }),
   };
 }

@@ -14,10 +14,11 @@ import {
   optionalBooleans,
   readList,
   readOptions,
+  wordsIn,
 } from '../../support/options.ts';
+import { type Allowed, requireAllowed } from '../../support/safe-address.ts';
 import { Signer, type SigningOptions } from '../messages/signing.ts';
 import { isReserved } from '../rest/handling.ts';
-import { type Allowed, requireAllowed } from './safe-address.ts';
 
 /** An endpoint that the coordinator calls with executions. */
 export interface PushEndpoint {
@@ -79,9 +80,9 @@ export interface PushSettings {
 }
 
 const HOST_MAX = 256;
-const NAMES: readonly (keyof PushEndpoint)[] = [
-  ...(['url', 'pipelines', 'project', 'capacity', 'timeoutMs', 'signing'] as const),
-];
+const NAMES: readonly (keyof PushEndpoint)[] = wordsIn(
+  'url pipelines project capacity timeoutMs signing',
+);
 
 export function pushSettingsOf(given: PushOptions): PushSettings {
   const what = 'openServer: push';
@@ -94,7 +95,7 @@ export function pushSettingsOf(given: PushOptions): PushSettings {
   const hosts = readList(`${what}.allow.hosts`, allow.hosts).map((each) =>
     boundedText(`${what}.allow.hosts`, each, HOST_MAX),
   );
-  const allowed = { hosts, privateAddresses, http };
+  const allowed = { hosts, privateAddresses, http, setting: 'push.allow' };
   const { circuit: circuitGiven = {} } = options;
   const circuit = readOptions(`${what}.circuit`, circuitGiven, ['failuresMax', 'cooldownMs']);
   const { failuresMax = 5, cooldownMs = 30_000 } = circuit;
@@ -144,9 +145,7 @@ function endpointOf(given: PushEndpoint, allowed: Allowed, shared: Signer | unde
     pipelines: pipelines.map((each) => openNameOf(`${what}: pipelines`, each)),
     project: parseProject(project),
     capacity: integerOption(`${what}: capacity`, capacity, { min: 1, max: 1_000 }),
-    timeoutMs: integerOption(`${what}: timeoutMs`, timeoutMs, {
-      ...{ min: 100, max: 3_600_000 },
-    }),
+    timeoutMs: integerOption(`${what}: timeoutMs`, timeoutMs, { min: 100, max: 3_600_000 }),
   };
 }
 

@@ -10,6 +10,7 @@ import { type ByteTurns, weightOfParsing } from '../../support/turns.ts';
 import { type Caller, type Coordinator, projectShare, weightOf } from '../rest/route.ts';
 import { metadataOf } from '../rest/work-writes.ts';
 import {
+  callOnce,
   charsIn,
   claimOne,
   commandFor,
@@ -19,7 +20,6 @@ import {
   givenBack,
   newNonce,
   type Posted,
-  post,
 } from './call-endpoint.ts';
 import { probedFrom, resultFrom, type Written, writeResult } from './call-reply.ts';
 import type { Endpoint, PushSettings } from './push-options.ts';
@@ -266,7 +266,7 @@ export class Pusher {
       await taken;
     };
     try {
-      const posted = await post({
+      const posted = await callOnce({
         ...{ url, text, timeoutMs, bytesMax, room, allowed, timers, signal: stopping },
       });
       // Parsing a large reply blocks the event loop, so it takes a share of the project.

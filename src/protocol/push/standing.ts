@@ -120,19 +120,19 @@ export class Standing {
 // request at a time. Only an answered call closes it, because probes may pass where calls fail. A
 // call that the breaker stops counts as denied, not as failed (M-29).
 
-export interface CircuitOptions {
+interface EndpointCircuit {
   /** This many failures in a row open the circuit. */
   readonly failuresMax: number;
   readonly cooldownMs: number;
 }
 
 export class Circuit {
-  readonly #options: CircuitOptions;
+  readonly #options: EndpointCircuit;
   #failures = 0;
   #openUntilMs = 0;
   #isProbing = false;
 
-  constructor(options: CircuitOptions) {
+  constructor(options: EndpointCircuit) {
     this.#options = options;
   }
 

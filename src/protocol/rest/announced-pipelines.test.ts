@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../../contract/testing/manual-clock.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import type { WorkerRecord } from '../../features/releases/model.ts';
-import { ManualClock } from '../../testing/manual-clock.ts';
 import { AnnouncedPipelines } from './announced-pipelines.ts';
 
 const PROJECT = 'default' as ProjectName;

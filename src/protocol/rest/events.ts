@@ -3,9 +3,10 @@
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import { SEQ_MAX } from '../../execution/history.ts';
 import type { ProjectName } from '../../execution/names.ts';
+import { historyPage } from '../../store/contract/body-pages.ts';
 import type { Timers } from '../../support/timer.ts';
 import { weightOfBytes } from '../../support/turns.ts';
-import { eventOperations } from '../messages/execution.ts';
+import { eventOperations } from '../messages/execution-operations.ts';
 import { historyMessage, readable } from './executions.ts';
 import { executionFor } from './handling.ts';
 import { type Coordinator, ProblemReply, projectShare, type Route, routesOf } from './route.ts';
@@ -84,15 +85,16 @@ async function* historyOf(
       // Read the record before the history, so that the history includes the event that ended it.
       await shares.begin(share, PAGE_WEIGHT);
       const record = await store.executions.read(id);
-      const events = await store.executions.history({ id, after: seq, limit: PAGE });
-      for (const event of events) {
+      const page = { id, after: seq, limit: PAGE };
+      const { items, isCut } = await historyPage(store.executions, page);
+      for (const event of items) {
         const data = await historyMessage(reader, event);
         const text = eventText({ event: event.kind, id: String(event.seq), data });
         shares.charge(share, weightOfBytes(text.length));
         yield pulse.noteSent(text);
         seq = event.seq;
       }
-      if (events.length === PAGE) continue;
+      if (isCut || items.length === PAGE) continue;
       if (progress && record?.progress !== undefined && record.progress !== shown) {
         shown = record.progress;
         const data = await readable(reader, { progress: record.progress });

@@ -2,23 +2,30 @@
 
 import type { SubmitOptions } from '../../engine/submission.ts';
 import { mayBeTagged } from '../../engine/values/payloads.ts';
-import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
+import {
+  type Erasure,
+  type ExecutionRecord,
+  isTerminal,
+  stepHeartbeats,
+} from '../../execution/execution.ts';
 import type { Failure } from '../../execution/failure.ts';
 import { Continuations, type HistoryEvent, parseBody } from '../../execution/history.ts';
-import { type ExecutionId, type ProjectName, parseExecutionId } from '../../execution/names.ts';
+import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import { BAD_ENDS } from '../../execution/report.ts';
+import { historyPage } from '../../store/contract/body-pages.ts';
 import type { CommandResult, CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant } from '../../support/clock.ts';
-import { present } from '../../support/options.ts';
-import { bodyChars, openedWithin, readWithin } from '../../support/page-size.ts';
+import { present, wordsIn } from '../../support/options.ts';
+import { openedWithin } from '../../support/page-size.ts';
 import { viewOf } from '../../support/value.ts';
 import { commandOperations } from '../messages/commands.ts';
-import {
-  type ExecutionInFull,
-  type ExecutionMessage,
-  executionOperations,
-  type HistoryMessage,
+import type {
+  ErasureMessage,
+  ExecutionInFull,
+  ExecutionMessage,
+  HistoryMessage,
 } from '../messages/execution.ts';
+import { executionOperations } from '../messages/execution-operations.ts';
 import type { SubmitBody } from '../messages/submission.ts';
 import {
   executionFor,
@@ -44,7 +51,8 @@ import {
 } from './route.ts';
 
 export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
-  async submitExecution({ holdfast, store, announced, inputs }, { body, caller, header }) {
+  async submitExecution(coordinator, { body, caller, header, signal }) {
+    const { holdfast, store, announced, inputs } = coordinator;
     const { target, input, options } = submissionOf(body, caller, header);
     if (body.pipeline !== undefined) {
       const { project } = caller;
@@ -58,11 +66,17 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
           if (!isRepeated) throw refusal;
         });
     }
-    const { id, existing } = await holdfast.submit(target, input, options);
+    const { id, existing } = await submitTo(holdfast, { target, input, options }, body.signal);
     noteSubmitted(store, id, caller.project);
     const pipeline = body.pipeline ?? (await holdfast.read(id))?.pipeline;
     const warning = pipeline && (await announced.warningFor(caller.project, pipeline));
-    const submission = { id, existing, ...(warning && { warning }) };
+    const { waitMs = 0 } = body;
+    const ended =
+      waitMs === 0
+        ? undefined
+        : await endOf(coordinator, { id, isOpen: !existing }, { waitMs, signal, caller });
+    const result = ended && (await resultMessage(coordinator, caller, ended));
+    const submission = { id, existing, ...(warning && { warning }), ...(result && { result }) };
     return { status: 202, body: submission, headers: { location: `/v1/executions/${id}` } };
   },
 
@@ -86,15 +100,10 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
 
   async readHistory(coordinator, { params, query, caller, header }) {
     const { id, project } = await executionFor(coordinator, caller, params.id);
-    const { holdfast, shares } = coordinator;
+    const { holdfast, store, shares } = coordinator;
     const { after = 0, limit = 100 } = query;
     const reader = { holdfast, shares, project };
-    const read = (part: HistoryPart): Promise<readonly HistoryEvent[]> =>
-      holdfast.history(id, part);
-    const events = await readWithin({ after, limit }, read, {
-      placeOf: ({ seq }) => seq,
-      charsOf: bodyChars,
-    });
+    const events = await historyPage(store.executions, { id, after, limit });
     // Large values count towards the size, too.
     const { items, isCut } = await openedWithin(events.items, (each) =>
       historyMessage(reader, each),
@@ -136,13 +145,22 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
     };
   },
 
-  async readAttachment(coordinator, { params, caller }) {
+  async readAttachment(coordinator, { params, caller, signal }) {
     const { id } = await executionFor(coordinator, caller, params.id);
-    const bytes = await coordinator.holdfast.attachment(id, params.name);
+    const { holdfast, download } = coordinator;
+    const read = (): ReturnType<typeof holdfast.attachment> => holdfast.attachment(id, params.name);
+    const bytes = await download({ project: caller.project, signal }, read);
     if (bytes === undefined) throw notFound(`attachment ${JSON.stringify(params.name)}`);
     // The attachment's author chose its type, so a browser must not act on it.
     const headers = { 'content-disposition': 'attachment', 'x-content-type-options': 'nosniff' };
     return { status: 200, raw: { type: 'application/octet-stream', bytes }, headers };
+  },
+
+  async saveHistory(coordinator, { params, caller }) {
+    const { id } = await executionFor(coordinator, caller, params.id);
+    const saved = await coordinator.holdfast.saveHistory(id);
+    if (saved === undefined) throw notFound(`execution ${id}`);
+    return { status: 200, body: saved };
   },
 
   async readResult(coordinator, { params, query, caller, signal }) {
@@ -154,21 +172,21 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
       const { id, status } = await executionFor(coordinator, caller, params.id);
       return { status: 202, isIdle: true, body: { id, status } };
     }
-    const { status, event } = ended;
-    const { out, failure } = parseBody<EndBody>(event.body);
-    const { stack: _, ...shown } = failure ?? {};
-    const { holdfast, shares } = coordinator;
-    const reader = { holdfast, shares, project: caller.project };
-    const output =
-      status === 'completed' ? await readable(reader, { output: out ?? {} }, isSealed) : {};
-    const body = { id: ended.id, status, ...output, ...(failure && { failure: shown }) };
-    return { status: 200, body };
+    return { status: 200, body: await resultMessage(coordinator, caller, ended) };
   },
 });
 
-interface HistoryPart {
-  readonly after: number;
-  readonly limit: number;
+async function resultMessage(
+  { holdfast, shares }: Coordinator,
+  { project }: Caller,
+  { id, status, event }: Ended,
+): Promise<object> {
+  const { out, failure } = parseBody<EndBody>(event.body);
+  const { stack: _, ...shown } = failure ?? {};
+  const reader = { holdfast, shares, project };
+  const output =
+    status === 'completed' ? await readable(reader, { output: out ?? {} }, isSealedValue) : {};
+  return { id, status, ...output, ...(failure && { failure: shown }) };
 }
 
 // Turns a submit message into arguments of the engine.
@@ -179,6 +197,21 @@ interface ListRequest {
   readonly options: SubmitOptions;
 }
 
+async function submitTo(
+  holdfast: Coordinator['holdfast'],
+  { target, input, options }: ListRequest,
+  signal: SubmitBody['signal'],
+): Promise<{ readonly id: ExecutionId; readonly existing: boolean }> {
+  if (signal === undefined) return holdfast.submit(target, input, options);
+  requireOpenName('A signal', signal.name);
+  const { key = '' } = options;
+  const { id, existing, signalled } = await holdfast.submitOrSignal(target, input, {
+    ...{ ...options, key, signal },
+  });
+  if (signalled.kind === 'refused') throw refusalReply(signalled);
+  return { id, existing };
+}
+
 /** The key in the body, or the header that clients send for any repeatable POST. */
 const KEY_HEADER = 'idempotency-key';
 
@@ -187,7 +220,7 @@ function submissionOf(
   caller: Caller,
   header: RouteCall<never, never, never>['header'],
 ): ListRequest {
-  const { pipeline, template, input, ...options } = body;
+  const { pipeline, template, input, signal: _signal, waitMs: _waitMs, ...options } = body;
   if ((pipeline === undefined) === (template === undefined)) {
     throw new ProblemReply(
       'invalid-input',
@@ -203,11 +236,7 @@ function submissionOf(
         ? (pipeline ?? '')
         : { template: template.id, ...present({ version: template.version }) },
     input,
-    options: {
-      ...options,
-      ...operationFor(caller),
-      ...present({ key, traceparent }),
-    },
+    options: { ...options, ...operationFor(caller), ...present({ key, traceparent }) },
   };
 }
 
@@ -226,6 +255,12 @@ interface EndBody {
   readonly out?: object;
   readonly failure?: { readonly stack?: string } & Record<string, unknown>;
   readonly continuedAs?: ExecutionId;
+}
+
+interface Ended {
+  readonly id: ExecutionId;
+  readonly status: string;
+  readonly event: HistoryEvent;
 }
 
 interface WaitedFor {
@@ -252,9 +287,11 @@ async function waitedFor(
   caller: Caller,
   given: string,
 ): Promise<WaitedFor> {
-  const id = parseExecutionId(given);
-  if (submitted.get(coordinator.store)?.get(id) === caller.project) return { id, isOpen: true };
-  const { status } = await executionFor(coordinator, caller, id);
+  const known = given as ExecutionId;
+  if (submitted.get(coordinator.store)?.get(known) === caller.project) {
+    return { id: known, isOpen: true };
+  }
+  const { id, status } = await executionFor(coordinator, caller, given);
   return { id, isOpen: !isTerminal(status) };
 }
 
@@ -269,10 +306,8 @@ async function endOf(
   coordinator: Coordinator,
   first: WaitedFor,
   { waitMs, signal, caller }: Waiting,
-): Promise<
-  { readonly id: ExecutionId; readonly status: string; readonly event: HistoryEvent } | undefined
-> {
-  const { store, holdfast, timers } = coordinator;
+): Promise<Ended | undefined> {
+  const { store, holdfast, timers, shares } = coordinator;
   const continuations = new Continuations(first.id);
   for (let { id, isOpen } = first; !signal.aborted; isOpen = false) {
     // Waiting callers share one query.
@@ -293,6 +328,7 @@ async function endOf(
     // The chain may be long and the store may never wait. Yield to other requests, and notice a
     // caller that left.
     await new Promise<void>((resolve) => timers.soon(resolve));
+    await shares.begin(projectShare(caller.project));
   }
   return undefined;
 }
@@ -305,13 +341,13 @@ export function commandReply(result: CommandResult): Reply {
 }
 
 /** Operators' jobs are executions too. A key with only the submit role must not stop them. */
-async function requireNoOperation(
-  { store }: Coordinator,
+export async function requireNoOperation(
+  { holdfast }: Coordinator,
   { project, roles }: Caller,
   id: string,
 ): Promise<void> {
   if (roles.has('operate')) return;
-  const record = await store.executions.read(parseExecutionId(id));
+  const record = await holdfast.read(id, { project });
   if (record?.project !== project || !isReserved(record.pipeline)) return;
   throw new ProblemReply(
     'role-missing',
@@ -320,8 +356,8 @@ async function requireNoOperation(
 }
 
 function operation(
-  verb: 'cancel' | 'pause' | 'resume',
-): Handler<(typeof commandOperations)['cancelExecution' | 'pauseExecution' | 'resumeExecution']> {
+  verb: 'pause' | 'resume',
+): Handler<(typeof commandOperations)['pauseExecution' | 'resumeExecution']> {
   return async (coordinator, { params, body, caller }) => {
     await requireNoOperation(coordinator, caller, params.id);
     const operation = { ...operationFor(caller), ...body };
@@ -329,8 +365,22 @@ function operation(
   };
 }
 
+/** A forced end skips compensations, so submitters must not do it. */
+function requireOperator({ roles }: Caller): void {
+  if (roles.has('operate')) return;
+  throw new ProblemReply(
+    'role-missing',
+    'To end an execution by force, use a key with role operate. Nothing was done.',
+  );
+}
+
 export const commandRoutes: readonly Route[] = routesOf(commandOperations, {
-  cancelExecution: operation('cancel'),
+  async cancelExecution(coordinator, { params, body, caller }) {
+    if (body.force === true) requireOperator(caller);
+    await requireNoOperation(coordinator, caller, params.id);
+    const operation = { ...operationFor(caller), ...body };
+    return commandReply(await coordinator.holdfast.cancel(params.id, operation));
+  },
   pauseExecution: operation('pause'),
   resumeExecution: operation('resume'),
 
@@ -339,6 +389,13 @@ export const commandRoutes: readonly Route[] = routesOf(commandOperations, {
     await requireNoOperation(coordinator, caller, params.id);
     const message = { ...body, ...operationFor(caller) };
     return commandReply(await coordinator.holdfast.signal(params.id, message));
+  },
+
+  async eraseExecution({ holdfast }, { params, body, caller }) {
+    const erased = await holdfast.erase(params.id, { ...operationFor(caller), ...body });
+    if (erased.kind === 'refused') throw refusalReply(erased);
+    const { kind, id, erasure } = erased;
+    return { status: 200, body: { kind, id, ...erasureMessage(erasure) } };
   },
 });
 
@@ -356,7 +413,8 @@ async function beginParsing({ shares, project }: Reader, text: unknown): Promise
 }
 
 function executionMessage(record: ExecutionRecord): ExecutionMessage {
-  const { key, release, template, submittedBy, parent, redriveOf, fence, session } = record;
+  const { key, lineageKey, release, template, submittedBy, parent, redriveOf } = record;
+  const { fence, session } = record;
   return {
     id: record.id,
     project: record.project,
@@ -364,14 +422,25 @@ function executionMessage(record: ExecutionRecord): ExecutionMessage {
     lane: record.lane,
     status: record.status,
     holds: [...record.holds],
-    compensating: record.compensating && !isTerminal(record.status),
+    compensating:
+      record.compensating && (record.status === 'quarantined' || !isTerminal(record.status)),
     lineage: record.lineage,
     ...writtenTimes(record, 'submittedAt', 'readyAt', 'claimedAt', 'endedAt', 'deadlineAt'),
-    ...present({ key, release, template, submittedBy, parent: parent?.id, redriveOf }),
+    ...present({ key, lineageKey, release, template, submittedBy, parent: parent?.id, redriveOf }),
     ...present({ fence, session }),
     tags: [...record.tags],
     attributes: { ...record.attributes },
     seq: record.seq,
+    ...(record.erased && { erased: erasureMessage(record.erased) }),
+  };
+}
+
+/** Digests of pending values are of no use to callers. */
+export function erasureMessage({ at, by, ofArchive, pending }: Erasure): ErasureMessage {
+  const { documents, values } = pending ?? {};
+  return {
+    ...{ at: formatInstant(at), by, ...present({ ofArchive }) },
+    ...(pending && { pending: { ...present({ documents, values: values?.length }) } }),
   };
 }
 
@@ -386,25 +455,10 @@ async function listedMessages(
   const ended = records.filter(({ status }) => BAD_ENDS.has(status)).map(({ id }) => id);
   const outcomes = ended.length === 0 ? [] : await executions.outcomes(ended);
   const failures = new Map(outcomes.map(({ id, event }) => [id, failureIn(event.body)]));
-  const keys = await lineageKeys(executions, records);
   return records.map((record) => {
     const failure = failures.get(record.id);
-    const lineageKey = keys(record);
-    return { ...executionMessage(record), ...present({ lineageKey, failure }) };
+    return { ...executionMessage(record), ...present({ failure }) };
   });
-}
-
-/** People know an execution by its key, which a re-drive leaves to the first execution (Y-20). */
-async function lineageKeys(
-  executions: CoordinatorStore['executions'],
-  records: readonly ExecutionRecord[],
-): Promise<(record: ExecutionRecord) => string | undefined> {
-  const isNamed = ({ key, redriveOf }: ExecutionRecord): boolean =>
-    key === undefined && redriveOf !== undefined;
-  const ids = records.filter(isNamed).map(({ lineage }) => lineage);
-  const found = ids.length === 0 ? [] : await executions.readMany(ids);
-  const keys = new Map(found.map(({ id, key }) => [id, key]));
-  return (record) => (isNamed(record) ? keys.get(record.lineage) : undefined);
 }
 
 function failureIn(body: string | undefined): ExecutionMessage['failure'] {
@@ -419,25 +473,19 @@ function failureIn(body: string | undefined): ExecutionMessage['failure'] {
 }
 
 async function executionInFull(
-  { holdfast, shares, store }: Coordinator,
+  { holdfast, shares }: Coordinator,
   record: ExecutionRecord,
 ): Promise<ExecutionInFull> {
-  const lineageKey = (await lineageKeys(store.executions, [record]))(record);
   const { input, progress, heartbeats: stored = [] } = record;
   const reader = { holdfast, shares, project: record.project };
   const values = await readable(reader, { input, ...(progress && { progress }) });
   const heartbeats = await Promise.all(
-    stored.map(async ({ key, attempt, at, details }) => ({
+    stepHeartbeats(stored).map(async ({ key, attempt, at, details }) => ({
       ...{ key, attempt, at: formatInstant(at) },
       ...(details && (await readable(reader, { details }))),
     })),
   );
-  return {
-    ...executionMessage(record),
-    ...present({ lineageKey }),
-    ...values,
-    ...(heartbeats.length > 0 && { heartbeats }),
-  };
+  return { ...executionMessage(record), ...values, ...(heartbeats.length > 0 && { heartbeats }) };
 }
 
 /**
@@ -489,13 +537,17 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-function isSealed(error: unknown): boolean {
+const SEALED_CODES: ReadonlySet<unknown> = new Set(
+  wordsIn('codec-missing codec-refused invalid-input value-erased'),
+);
+
+export function isSealedValue(error: unknown): boolean {
   const code = codeOf(error);
   // Older builds stored bodies of workers without a check.
-  return code === 'codec-missing' || code === 'codec-refused' || code === 'invalid-input';
+  return SEALED_CODES.has(code);
 }
 
 /** Beside other fields, a value that is too large to decode is left out as a sealed one is. */
 function isUndecodable(error: unknown): boolean {
-  return isSealed(error) || codeOf(error) === 'payload-too-large';
+  return isSealedValue(error) || codeOf(error) === 'payload-too-large';
 }

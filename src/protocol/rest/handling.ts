@@ -3,9 +3,9 @@
 import type { Static } from 'typebox';
 import type { ExecutionFilter, ListOptions } from '../../engine/holdfast.ts';
 import type { ExecutionRecord, Status } from '../../execution/execution.ts';
-import { type ExecutionId, parseExecutionId } from '../../execution/names.ts';
+import { type ExecutionId, keyOfRef, parseExecutionRef } from '../../execution/names.ts';
 import { describeExecutionRefusal } from '../../execution/refusal.ts';
-import type { AttributeFilter } from '../../store/contract/execution-store.ts';
+import type { AttributeFilter } from '../../store/contract/execution-reads.ts';
 import { dateFrom, formatInstant, type Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
 import { present, shown } from '../../support/options.ts';
@@ -33,12 +33,16 @@ export async function executionFor(
   caller: Caller,
   id: string,
 ): Promise<ExecutionRecord> {
-  const known = parseExecutionId(id);
-  const record = await store.executions.read(known);
-  if (record?.project === caller.project) return record;
-  await refuseArchived(store, caller, known);
+  const ref = parseExecutionRef(id);
+  const key = keyOfRef(ref);
+  const { project } = caller;
+  const known =
+    key === undefined ? (ref as ExecutionId) : await store.executions.idOfKey({ project, key });
+  const record = known && (await store.executions.read(known));
+  if (record?.project === project) return record;
+  if (key === undefined) await refuseArchived(store, caller, ref as ExecutionId);
   const why = 'execution-unknown';
-  throw new ProblemReply(why, describeExecutionRefusal({ why, id: known }));
+  throw new ProblemReply(why, describeExecutionRefusal({ why, id: ref }));
 }
 
 // Turns records into messages, with times as text.
@@ -141,7 +145,8 @@ type FilterQuery = Static<typeof countQuery>;
 /** The filter of a query, or of a bulk job. */
 export function filterFrom(query: FilterQuery, { project }: Caller): ExecutionFilter {
   const { status, where = [], attribute, equals, min, max, q, ...others } = query;
-  const { submittedFrom, submittedTo, ...rest } = others;
+  const { submittedFrom, submittedTo, endedFrom, endedTo, ...rest } = others;
+  const times = present({ submittedFrom, submittedTo, endedFrom, endedTo });
   const compared = { equals: labelOf(equals), min, max };
   const isCompared = Object.values(compared).some((each) => each !== undefined);
   if (isCompared && attribute === undefined) {
@@ -157,8 +162,9 @@ export function filterFrom(query: FilterQuery, { project }: Caller): ExecutionFi
   return {
     ...rest,
     ...(q !== undefined && searchFor(q)),
-    ...(submittedFrom !== undefined && { submittedFrom: dateFrom(submittedFrom).getTime() }),
-    ...(submittedTo !== undefined && { submittedTo: dateFrom(submittedTo).getTime() }),
+    ...Object.fromEntries(
+      Object.entries(times).map(([name, text]) => [name, dateFrom(text).getTime()]),
+    ),
     project,
     ...(status === undefined ? {} : { status: status as readonly Status[] }),
     ...(attributes.length > 0 && { attribute: attributes }),

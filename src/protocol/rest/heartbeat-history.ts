@@ -6,6 +6,7 @@ import type { SessionId } from '../../lease/names.ts';
 import type { SessionInspection, SessionStore } from '../../lease/port.ts';
 import { PROJECT_METADATA, type SessionEnd } from '../../lease/session.ts';
 import type { Clock } from '../../support/clock.ts';
+import { present } from '../../support/options.ts';
 import type { Timers } from '../../support/timer.ts';
 
 /** The time between two readings. */
@@ -17,7 +18,8 @@ const CELLS = 720;
 const SHOWN_CELLS_MAX = 120;
 /** The most observed sessions: about 2 MB. */
 export const SESSIONS_MAX = 1_000;
-const PAGE = 500;
+/** A session may have much metadata, and a page of them is in memory at once. */
+const PAGE = 100;
 /** The most ends that one reading looks up. */
 const ENDS_MAX = 100;
 
@@ -207,11 +209,7 @@ export class HeartbeatHistory {
         cells += BEATS[worst];
       }
       if (/[^.]/.test(cells)) {
-        sessions.push({
-          ...{ id, owner, cells },
-          ...(project === undefined ? {} : { project }),
-          ...(end === undefined ? {} : { end }),
-        });
+        sessions.push({ ...{ id, owner, cells }, ...present({ project, end }) });
       }
     }
     const rank = ({ cells, end }: ObservedSession): number =>

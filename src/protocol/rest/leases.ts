@@ -6,6 +6,7 @@ import type { LeaseRecord } from '../../lease/lease.ts';
 import { type LeaseKey, parseLeaseKey } from '../../lease/names.ts';
 import { drainLease, revokeLease } from '../../lease/operate.ts';
 import type { LeaseInspection } from '../../lease/port.ts';
+import { scanLeases } from '../../lease/scan.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { present } from '../../support/options.ts';
 import { type LeaseMessage, leaseOperations } from '../messages/leases.ts';
@@ -18,19 +19,18 @@ const LIMIT = 100;
 export const leaseRoutes: readonly Route[] = routesOf(leaseOperations, {
   async listLeases({ store }, { query, caller }) {
     requireOfAll(caller);
-    const { prefix, cursor, limit = LIMIT } = query;
-    const found = await store.leases.list({
-      limit,
+    const { prefix, cursor, limit = LIMIT, staleOwner = false } = query;
+    const { items, ...next } = await scanLeases(store.leases, {
+      ...{ limit, staleOwner },
       ...(prefix === undefined ? {} : { prefix: parseLeaseKey(prefix) }),
       ...(cursor === undefined ? {} : { after: parseLeaseKey(cursor) }),
     });
-    const items = found.map(({ since, freeInMs, ...rest }) => ({
+    const messages = items.map(({ since, freeInMs, ...rest }) => ({
       ...rest,
       since: formatInstant(since),
       freeInMs: Math.max(0, Math.trunc(freeInMs)),
     }));
-    const last = items.length < limit ? undefined : items.at(-1)?.key;
-    return { status: 200, body: { items, ...(last === undefined ? {} : { cursor: last }) } };
+    return { status: 200, body: { items: messages, ...next } };
   },
 
   async readLease({ store }, { params, caller }) {

@@ -65,6 +65,8 @@ const SENT: ReadonlySet<string> = new Set<Code>([
   ...(['payload-too-large', 'execution-unknown', 'redrive-impossible'] as const),
   ...(['continued-in-circle', 'release-differs', 'answer-check-failed', 'codec-missing'] as const),
   ...(['archive-missing', 'archive-damaged', 'store-sealed', 'over-quota'] as const),
+  ...(['schedule-exists', 'query-unknown', 'query-failed', 'no-worker'] as const),
+  ...(['value-erased'] as const),
 ]);
 
 /** Faults of the store or the archive: sent to the caller, and logged. */

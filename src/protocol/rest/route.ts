@@ -3,6 +3,9 @@
 import type { Holdfast } from '../../engine/holdfast.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import { nameWithKey, type Role } from '../../features/access/model.ts';
+import type { Alerts } from '../../features/channels/alerts-duty.ts';
+import type { Deliveries } from '../../features/channels/delivery-duty.ts';
+import type { ChannelSettings } from '../../features/channels/signing-api.ts';
 import type { LeaseHints } from '../../features/leases/hints-routes.ts';
 import type { InputContracts } from '../../features/releases/input-api.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
@@ -10,13 +13,14 @@ import type { Clock } from '../../support/clock.ts';
 import { type Code, statusOf } from '../../support/codes/catalogue.ts';
 import type { Random } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
-import type { FairShares, Turns } from '../../support/turns.ts';
+import type { ByteTurns, FairShares, Turns } from '../../support/turns.ts';
 import type { AdviceRequest, AdvisedMessage } from '../messages/advice.ts';
 import type { DemoMessage, Scene } from '../messages/coordinator.ts';
 import type { Method, Operation, Operations, Part } from '../messages/operation.ts';
 import type { AnnouncedPipelines } from './announced-pipelines.ts';
 import type { HeartbeatHistory } from './heartbeat-history.ts';
 import type { HistorySizes } from './history-sizes.ts';
+import type { ClaimsBehind } from './waiting-claims.ts';
 import type { FairWakeups, WaitingHints } from './wakeups.ts';
 
 /** The demo of `holdfast dev`. */
@@ -25,6 +29,15 @@ export interface Demo {
   /** Continues by itself; `read` returns the progress. */
   play(scene: Scene): void;
 }
+
+/** Reads nothing if the signal aborts while the project has not paid. */
+export type Download = <Bytes extends Uint8Array | undefined>(
+  of: { readonly project: ProjectName; readonly signal?: AbortSignal },
+  read: () => Promise<Bytes>,
+) => Promise<Bytes>;
+
+/** Runs a read for a project, which pays for its time. */
+export type PaidRead = <Found>(project: ProjectName, read: () => Promise<Found>) => Promise<Found>;
 
 /** The parts that a coordinator's handlers use. */
 export interface Coordinator {
@@ -43,6 +56,20 @@ export interface Coordinator {
   /** Every request takes a part of its project's share, whatever transport it uses. */
   readonly shares: FairShares;
   readonly claimTurns: Turns;
+  readonly sessionTurns: Turns;
+  readonly leaseTurns: Turns;
+  /** The large responses that callers have not read, by project, over all transports. */
+  readonly unread: ByteTurns;
+  /** The largest value that one response may have. */
+  readonly downloadBytesMax: number;
+  /** For reads whose cost depends on the rows in the store. */
+  readonly paid: PaidRead;
+  /** The same, in turns. Do not nest it: its turns are few. */
+  readonly search: PaidRead;
+  /** Reads a large value when its project has paid for the last one. */
+  readonly download: Download;
+  /** The claims that a submit of this process may take along. */
+  readonly claimsBehind: ClaimsBehind;
   readonly announced: AnnouncedPipelines;
   readonly inputs: InputContracts;
   /** The most names and values in one JSON message. */
@@ -54,6 +81,11 @@ export interface Coordinator {
   readonly auth: 'keys' | 'off';
   /** This coordinator can create and check answer links. */
   readonly hasLinks: boolean;
+  /** Secrets and addresses of channels; absent if this coordinator has no keys for them. */
+  readonly channels?: ChannelSettings & {
+    readonly deliveries: Deliveries;
+    readonly alerts: Alerts;
+  };
   readonly hasArchive: boolean;
   /** The main listener has the admin routes too. */
   readonly hasAdmin: boolean;
@@ -155,6 +187,13 @@ export function shareNameOf(name: string, project: ProjectName): string {
   return name === 'heartbeat' ? `heartbeats of ${project}` : projectShare(project);
 }
 
+/** True if the server may hold this request open. `fields`: its query and its body. */
+export function isHeld({ isLong }: Pick<Operation, 'isLong'>, fields: unknown): boolean {
+  if (isLong !== 'with-wait') return isLong === true;
+  const { waitMs } = Object(fields) as { readonly waitMs?: unknown };
+  return typeof waitMs === 'number' && waitMs > 0;
+}
+
 interface Weighed extends Pick<Operation, 'isSearch'> {
   readonly name: string;
   readonly query?: object | undefined;
@@ -193,6 +232,21 @@ export function routesOf<Table extends Operations>(
     const handle = handlers[name as keyof Table] as Route['handle'];
     return { ...operation, name, method, path, handle };
   });
+}
+
+/** A caller that closed its connection while it waited must cost nothing more. It is never sent. */
+export function callerGone(): ProblemReply {
+  return new ProblemReply('caller-gone', 'The caller closed the connection. Nothing was done.');
+}
+
+/** Only reads are refused, because a refused write would have had its effect. */
+export function tooMuchUnread(): ProblemReply {
+  const reply = new ProblemReply(
+    'too-many-open',
+    'The callers of this project have not read the large responses that they asked for. Nothing was done. Read those first, or ask for fewer at once.',
+  );
+  reply.retryAfterS = 1;
+  return reply;
 }
 
 /** A problem as an exception. The server turns it into the response. */

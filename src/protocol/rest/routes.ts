@@ -3,12 +3,14 @@
 import { accessRoutes } from '../../features/access/routes.ts';
 import { recordRoutes } from '../../features/audit/routes.ts';
 import { awaitRoutes } from '../../features/awaits/routes.ts';
+import { channelRoutes } from '../../features/channels/routes.ts';
 import { overviewRoutes } from '../../features/overview/routes.ts';
 import { releaseRoutes } from '../../features/releases/routes.ts';
 import { bulkRoutes, repairRoutes } from '../../features/repair/routes.ts';
 import { archiveRoutes } from '../../features/retention/routes.ts';
 import { scheduleRoutes } from '../../features/schedules/routes.ts';
 import { templateRoutes } from '../../features/templates/routes.ts';
+import { updateRoutes } from '../../features/updates/routes.ts';
 import { viewRoutes } from '../../features/views/routes.ts';
 import { coordinatorRoutes } from './coordinator.ts';
 import { eventRoutes } from './events.ts';
@@ -21,8 +23,15 @@ import { workRoutes } from './work-handlers.ts';
 
 export const ROUTES: readonly Route[] = withDescription([
   ...[...executionRoutes, ...eventRoutes, ...commandRoutes, ...awaitRoutes],
-  ...[...repairRoutes, ...bulkRoutes, ...recordRoutes, ...archiveRoutes],
+  ...[...updateRoutes, ...repairRoutes, ...bulkRoutes, ...recordRoutes, ...archiveRoutes],
   ...[...templateRoutes, ...scheduleRoutes, ...releaseRoutes],
-  ...[...overviewRoutes, ...viewRoutes, ...sessionRoutes, ...leaseRoutes, ...loadRoutes],
+  ...[
+    ...overviewRoutes,
+    ...viewRoutes,
+    ...channelRoutes,
+    ...sessionRoutes,
+    ...leaseRoutes,
+    ...loadRoutes,
+  ],
   ...[...accessRoutes, ...coordinatorRoutes, ...workRoutes],
 ]);

@@ -14,7 +14,7 @@ import type { WorkerInfo } from '../../features/releases/api.ts';
 import { refusedAmong } from '../../features/releases/routes.ts';
 import { parseSessionId, parseText, type SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
-import { PROJECT_METADATA } from '../../lease/session.ts';
+import { PROJECT_METADATA, type SessionMetadata } from '../../lease/session.ts';
 import type { Depth, InFlight } from '../../store/contract/census-store.ts';
 import { formatInstant, toInstant } from '../../support/clock.ts';
 import { present } from '../../support/options.ts';
@@ -31,9 +31,12 @@ import { refusedByKernel } from './problems.ts';
 import { actorOf, type Caller, type Coordinator, type Route, routesOf } from './route.ts';
 
 const LIMIT = 100;
-const SCANNED = 500;
+/** The most leases of a session that one response has. */
+const LEASES_MAX = 1_000;
+/** A session may have much metadata, and a page of them is in memory at once. */
+const SCANNED = 100;
 /** The most pages that one response reads. It then has a cursor, and few items or none. */
-const PAGES_MAX = 20;
+const PAGES_MAX = 100;
 
 interface Scan {
   readonly cursor?: string | undefined;
@@ -43,7 +46,7 @@ interface Scan {
 
 export const sessionRoutes: readonly Route[] = routesOf(sessionOperations, {
   async listWorkers(coordinator, { query, caller }) {
-    const { items, cursor } = await scannedSessions(coordinator, query, (each) =>
+    const { items, cursor } = await scannedSessions({ coordinator, caller }, query, (each) =>
       isWorkerFor(caller, each),
     );
     const sessions = items.map(({ session }) => session.id);
@@ -60,7 +63,7 @@ export const sessionRoutes: readonly Route[] = routesOf(sessionOperations, {
   },
 
   async listSessions(coordinator, { query, caller }) {
-    const { items, ...next } = await scannedSessions(coordinator, query, (each) =>
+    const { items, ...next } = await scannedSessions({ coordinator, caller }, query, (each) =>
       maySee(caller, each),
     );
     return { status: 200, body: { items: items.map(sessionMessage), ...next } };
@@ -68,7 +71,9 @@ export const sessionRoutes: readonly Route[] = routesOf(sessionOperations, {
 
   async readSession(coordinator, { params, caller }) {
     const found = await sessionFor(coordinator, caller, params.id);
-    const carried = await coordinator.store.sessions.leases(found.session.id);
+    const carried = await coordinator.search(caller.project, () =>
+      coordinator.store.sessions.leases(found.session.id, { limit: LEASES_MAX }),
+    );
     const leases = carried.map(({ key, fence, drain, deadlineInMs }) => ({
       ...{ key, fence, drained: drain !== undefined },
       ...(deadlineInMs === undefined ? {} : { deadlineInMs: Math.trunc(deadlineInMs) }),
@@ -95,27 +100,43 @@ interface Scanned {
   readonly cursor?: string;
 }
 
+interface Calling {
+  readonly coordinator: Coordinator;
+  readonly caller: Caller;
+}
+
 export async function scannedSessions(
-  { store }: Coordinator,
-  { cursor, limit = LIMIT, all }: Scan,
+  { coordinator: { store, search }, caller: { project, isOfAll } }: Calling,
+  { cursor, limit = LIMIT, all = false }: Scan,
   matches: (inspection: SessionInspection) => boolean,
 ): Promise<Scanned> {
   const items: SessionInspection[] = [];
   let after = cursor;
+  let bytes = 0;
   for (let page = 0; page < PAGES_MAX || !(stopAt(items, after) > (cursor ?? '')); page += 1) {
-    const found = await store.sessions.list({
-      limit: SCANNED,
-      ...(all === undefined ? {} : { all }),
+    const query = {
+      ...{ limit: SCANNED, all },
+      ...(isOfAll || all ? {} : { project }),
       ...(after === undefined ? {} : { after: parseSessionId(after) }),
-    });
+    };
+    const found = await search(project, () => store.sessions.list(query));
     for (const each of found) {
-      if (matches(each)) items.push(each);
       after = each.session.id;
-      if (items.length === limit) return { items, cursor: after };
+      if (!matches(each)) continue;
+      items.push(each);
+      bytes += bytesOf(each.session.metadata);
+      if (items.length === limit || bytes >= METADATA_BYTES_MAX) return { items, cursor: after };
     }
     if (found.length < SCANNED) return { items };
   }
   return { items, cursor: stopAt(items, after) };
+}
+
+/** The metadata of one response. The rest is on its next page. */
+const METADATA_BYTES_MAX = 4 * 1024 * 1024;
+
+function bytesOf(metadata: SessionMetadata): number {
+  return Object.values(metadata).reduce((sum, { length }) => sum + length, 0);
 }
 
 /**
@@ -151,12 +172,12 @@ function maySee({ project, isOfAll }: Caller, { session }: SessionInspection): b
 function sessionMessage(inspection: SessionInspection): SessionMessage {
   const { session, state, authorityMs, remainingMs } = inspection;
   const { id, owner, ttlMs, graceMs, metadata, end } = session;
-  const { [PROJECT_METADATA]: project, [WORKER_PIPELINES]: pipelines } = metadata;
+  const { [PROJECT_METADATA]: project, [WORKER_PIPELINES]: pipelines, host, version } = metadata;
   return {
     ...{ id, owner, state, ttlMs, graceMs, remainingMs: truncated(remainingMs) },
     slackMs: truncated(authorityMs),
     ...writtenTimes(session, 'openedAt', 'beatAt'),
-    ...present({ project, pipelines: pipelines?.split(' ') }),
+    ...present({ project, pipelines: pipelines?.split(' '), host, version }),
     ...(end && { end: { ...end, ...writtenTimes(end, 'at') } }),
   };
 }
@@ -195,7 +216,7 @@ function workerMessage(inspection: SessionInspection, of: OfWorkers): WorkerMess
   const refused = of.refused.get(id);
   return {
     ...{ ...sessionMessage(inspection), kind, inFlight: Object.fromEntries(counts) },
-    ...present({ work: worker?.is, release: worker?.release, refused }),
+    ...present({ work: worker?.is, release: worker?.release, room: worker?.room, refused }),
   };
 }
 
@@ -243,7 +264,7 @@ export const loadRoutes: readonly Route[] = routesOf(loadOperations, {
 
   async readAdvice(coordinator, { query, caller }) {
     const { items } = await scannedSessions(
-      coordinator,
+      { coordinator, caller },
       { limit: SESSIONS_MAX },
       (each) => each.state === 'alive' && maySee(caller, each),
     );

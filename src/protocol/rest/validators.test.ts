@@ -27,7 +27,7 @@ function refusal(route: string, part: 'params' | 'query' | 'body', given: unknow
 test('an invalid field is explained in a sentence, with the most similar name', () => {
   assert.match(
     refusal('readExecution', 'params', { id: 'x' }),
-    /^id must be an id such as 01890a5d-.*, whole and in small letters\. Nothing was done\.$/,
+    /^id must be an id such as 01890a5d-.*, whole and in small letters, or "key:" and a key\. Nothing was done\.$/,
   );
   const status = refusal('listExecutions', 'query', { status: ['runing'] });
   for (const each of STATUSES) assert.ok(status.includes(each), `${each} is in: ${status}`);

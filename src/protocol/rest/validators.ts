@@ -42,9 +42,19 @@ export function bodyCheckOf(schema: TSchema): (given: unknown) => unknown {
 
 function checkOf(part: Part, schema: TSchema | undefined): (given: unknown) => unknown {
   if (schema === undefined) return (given) => requireNothing(part, given);
+  if (part === 'body') return (given) => checked(part, validatorOf(schema), given ?? {});
+  return (given) => checked(part, validatorOf(schema), Value.Convert(schema, given ?? {}));
+}
+
+const validators = new WeakMap<TSchema, Validator>();
+
+/** Compiles a schema when its first request comes: a process serves few of the routes at its start. */
+function validatorOf(schema: TSchema): Validator {
+  const known = validators.get(schema);
+  if (known !== undefined) return known;
   const validator = Compile(schema);
-  if (part === 'body') return (given) => checked(part, validator, given ?? {});
-  return (given) => checked(part, validator, Value.Convert(schema, given ?? {}));
+  validators.set(schema, validator);
+  return validator;
 }
 
 function checked(part: Part, validator: Validator, given: unknown): unknown {
@@ -124,6 +134,8 @@ interface Params {
 const FORMS: Readonly<Record<string, string>> = {
   '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$':
     'an id such as 01890a5d-ac96-774b-bcce-b302099a8057, whole and in small letters',
+  '^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|key:[\\s\\S]{1,256})$':
+    'an id such as 01890a5d-ac96-774b-bcce-b302099a8057, whole and in small letters, or "key:" and a key',
   '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$':
     'the name of a project: letters, digits, dots, dashes and underscores, at most 128, the first a letter or digit',
   '^[a-z2-7]{16}$':
@@ -152,7 +164,7 @@ function ofClosestForm<Error extends SchemaError>(errors: readonly Error[]): rea
     wrongWords.some(
       (word) =>
         `${schemaPath}/`.startsWith(formOf(word)) &&
-        instancePath.startsWith(parentOf(word.instancePath)),
+        instancePath.startsWith(word.instancePath.replace(/\/[^/]*$/, '')),
     );
   const closest = errors.filter((error) => error.keyword !== 'anyOf' && !isOfOtherForm(error));
   if (closest.length > 0) return closest;
@@ -168,10 +180,6 @@ function ofClosestForm<Error extends SchemaError>(errors: readonly Error[]): rea
 /** `#/…/anyOf/1/` of `#/…/anyOf/1/properties/verb`. */
 function formOf({ schemaPath }: SchemaError): string {
   return `${schemaPath.replace(/\/properties\/[^/]*$/, '')}/`;
-}
-
-function parentOf(path: string): string {
-  return path.replace(/\/[^/]*$/, '');
 }
 
 /** Undefined for an error that only repeats others, such as "no form matches". */

@@ -1,8 +1,15 @@
 // Claims that wait at the coordinator until something is ready. So an idle worker gets an execution
 // with the first message after its submit, without a wakeup and a claim in between.
 
+import type { PipelineName, ProjectName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
-import type { Claim, ClaimResult, CoordinatorStore } from '../../store/contract/execution-store.ts';
+import type {
+  Claim,
+  ClaimResult,
+  CoordinatorStore,
+  Submit,
+} from '../../store/contract/execution-store.ts';
+import type { Timers } from '../../support/timer.ts';
 import { type Coordinator, projectShare, weightOf } from './route.ts';
 import { claimFor } from './work-writes.ts';
 
@@ -140,12 +147,15 @@ function scopeOf({ pipelines, release = '' }: OwnClaim): string {
 /** Waits for a wakeup. One that comes during a claim counts too. */
 class ClaimPause {
   readonly #timers: Coordinator['timers'];
+  readonly #behind: () => () => void;
   readonly #leave: () => void;
   #isWoken = false;
   #isOver = false;
   #wake: (() => void) | undefined;
 
-  constructor({ store, readiness, timers }: Coordinator, claim: OwnClaim, signal: AbortSignal) {
+  constructor(coordinator: Coordinator, claim: OwnClaim, signal: AbortSignal) {
+    const { store, readiness, timers, claimsBehind } = coordinator;
+    const { project, pipelines } = claim;
     this.#timers = timers;
     const wake = (): void => {
       this.#isWoken = true;
@@ -155,7 +165,8 @@ class ClaimPause {
       this.#isOver = true;
       this.#wake?.();
     };
-    const unlisten = readiness.listen(claim.project, wake);
+    this.#behind = () => claimsBehind.listen(project, { pipelines, wake });
+    const unlisten = readiness.listen(project, wake);
     const forget = remember(store, claim.session, end);
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
@@ -183,6 +194,7 @@ class ClaimPause {
   /** Resolves with the next wakeup, the end, or the time. */
   async for(ms: number): Promise<void> {
     if (this.#isWoken || this.#isOver || ms <= 0) return;
+    const leave = this.#behind();
     await new Promise<void>((resolve) => {
       const cancel = this.#timers.after(ms, resolve);
       this.#wake = () => {
@@ -190,6 +202,7 @@ class ClaimPause {
         resolve();
       };
     });
+    leave();
     this.#wake = undefined;
   }
 
@@ -208,4 +221,60 @@ function remember(store: CoordinatorStore, session: SessionId, end: () => void):
     ends.delete(end);
     if (ends.size === 0 && sessions.get(session) === ends) sessions.delete(session);
   };
+}
+
+// Claims that wait at this coordinator while it submits. The first that fits wakes in the turn of the
+// submit, so that the store can run both in one transaction.
+
+interface WaitingClaim {
+  readonly pipelines: readonly PipelineName[];
+  readonly wake: () => void;
+}
+
+export class ClaimsBehind {
+  readonly #timers: Pick<Timers, 'soon'>;
+  /** A claim wakes in this turn. It is enough for all submits of the turn. */
+  #isWoken = false;
+  readonly #waiting: Map<ProjectName, Set<WaitingClaim>> = new Map();
+
+  constructor(timers: Pick<Timers, 'soon'>) {
+    this.#timers = timers;
+  }
+
+  /** Returns the function that ends the wait. */
+  listen(project: ProjectName, waiting: WaitingClaim): () => void {
+    const own = this.#waiting.get(project) ?? new Set();
+    this.#waiting.set(project, own);
+    own.add(waiting);
+    return () => {
+      own.delete(waiting);
+      if (own.size === 0 && this.#waiting.get(project) === own) this.#waiting.delete(project);
+    };
+  }
+
+  /** The store has the submit, and sends it at the end of this turn of the event loop. */
+  submitted({ project, pipeline, delayMs = 0 }: Submit): void {
+    if (delayMs > 0 || this.#isWoken) return;
+    for (const { pipelines, wake } of this.#waiting.get(project) ?? []) {
+      if (!pipelines.includes(pipeline)) continue;
+      this.#isWoken = true;
+      this.#timers.soon(() => {
+        this.#isWoken = false;
+      });
+      wake();
+      return;
+    }
+  }
+}
+
+/** Wakes a waiting claim with each submit. */
+export function joiningStore(store: CoordinatorStore, behind: ClaimsBehind): CoordinatorStore {
+  const { executions } = store;
+  if (executions.claimsJoinSubmits !== true) return store;
+  const submit: typeof executions.submit = (request) => {
+    const result = executions.submit(request);
+    behind.submitted(request);
+    return result;
+  };
+  return { ...store, executions: { ...executions, submit } };
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../../contract/testing/manual-clock.ts';
 import { parseProject } from '../../execution/names.ts';
 import type { WokenProjects } from '../../execution/wakeups.ts';
 import { Listeners } from '../../support/listeners.ts';
-import { ManualClock } from '../../testing/manual-clock.ts';
 import { FairWakeups, NEXT_MS, WaitingHints, WOKEN_AT_ONCE } from './wakeups.ts';
 
 const HOSTILE = parseProject('hostile');

@@ -5,9 +5,11 @@ import { isLabel } from '../../engine/submission.ts';
 import { parseEnvelope } from '../../engine/values/payloads.ts';
 import { storedValues } from '../../execution/execution.ts';
 import type { HistoryEventKind } from '../../execution/history.ts';
-import type { ExecutionId, ProjectName } from '../../execution/names.ts';
+import { type ExecutionId, OWN_PREFIX, type ProjectName } from '../../execution/names.ts';
+import { ANNOUNCED_QUESTIONS } from '../../features/channels/model.ts';
 import { namedBy } from '../../features/retention/model.ts';
 import { NAME_BYTES_MAX } from '../../lease/names.ts';
+import { historyPages, inboxPages } from '../../store/contract/body-pages.ts';
 import type { ExecutionStore } from '../../store/contract/execution-store.ts';
 import type { ReadBlob } from '../../store/contract/payload-store.ts';
 import { isDeeperThan } from '../../support/json-size.ts';
@@ -47,13 +49,23 @@ const ROWS_MAX = 20_000;
 
 /** The rows that a write creates: one for each event, execution, label, question or attachment. */
 export function rowsOf(message: WriteMessage): number {
-  const { events, awaits = [], attachments = [] } = message;
+  const { events, awaits = [], attachments = [], attributes = {} } = message;
   const labels = submissionsIn(message).reduce(
     (sum, { tags, attributes }) => sum + 2 + tags.length + Object.keys(attributes).length,
     0,
   );
   const questions = awaits.reduce((sum, { items }) => sum + 1 + items.length, 0);
-  return events.length + labels + questions + attachments.length;
+  const changed = Object.keys(attributes).length;
+  return events.length + labels + questions + attachments.length + changed;
+}
+
+/** The most messages that a write has for each channel: an end can have a dead letter too (CH-12). */
+export function messagesOf(message: WriteMessage): number {
+  const questions = (message.awaits ?? []).reduce(
+    (sum, { items }) => sum + Math.min(items.length, ANNOUNCED_QUESTIONS),
+    0,
+  );
+  return questions + (message.verb === 'finish' ? 2 : 0);
 }
 
 /** The characters of the bodies and values in a write, which are JSON. */
@@ -67,15 +79,18 @@ function textsIn(message: WriteMessage): readonly (string | undefined)[] {
   return [outcome, ...bodies, ...valuesIn(message)];
 }
 
+/** Throws if a write has too many rows, with the messages that channels get. */
+export function requireFewRows(id: string, rows: number): void {
+  if (rows <= ROWS_MAX) return;
+  throw tooLarge(
+    `A write of execution ${id} has ${rows} rows, and at most ${ROWS_MAX} are allowed. A channel that announces opened questions adds a row for each. Write fewer at a time.`,
+  );
+}
+
 /** Runs before anything is parsed. */
 function requireBounded(message: WriteMessage): void {
   const { id, events } = message;
-  const rows = rowsOf(message);
-  if (rows > ROWS_MAX) {
-    throw tooLarge(
-      `A write of execution ${id} has ${rows} rows, and at most ${ROWS_MAX} are allowed. Write fewer at a time.`,
-    );
-  }
+  requireFewRows(id, rowsOf(message));
   const outcome = message.verb === 'finish' ? message.outcome : undefined;
   for (const body of [outcome, ...events.map((each) => each.body)]) {
     if ((body?.length ?? 0) > BODY_CHARS_MAX) throw tooLarge(inline(id, 'body', BODY_CHARS_MAX));
@@ -85,6 +100,15 @@ function requireBounded(message: WriteMessage): void {
     if ((value?.length ?? 0) > INLINE_CHARS_MAX)
       throw tooLarge(inline(id, 'value', INLINE_CHARS_MAX));
   }
+  for (const { bytes } of ownAttachments(message)) {
+    if (Buffer.byteLength(bytes, 'base64') > INLINE_CHARS_MAX)
+      throw tooLarge(inline(id, 'reply or published value', INLINE_CHARS_MAX));
+  }
+}
+
+/** Replies to updates and published values. Routes decode them, unlike other attachments. */
+function ownAttachments({ attachments = [] }: WriteMessage): readonly { readonly bytes: string }[] {
+  return attachments.filter(({ name }) => name.startsWith(OWN_PREFIX));
 }
 
 function inline(id: string, what: string, max: number): string {
@@ -123,6 +147,15 @@ export function requireReadable(message: WriteMessage): readonly string[] {
   for (const { body } of submissionsIn(message)) {
     if (body !== undefined) refersTo.push(...referencesIn(parsedFrom(message, body)));
   }
+  for (const { bytes } of ownAttachments(message)) {
+    const parsed = parsedFrom(message, Buffer.from(bytes, 'base64').toString());
+    const { out, rejected } = Object(parsed) as { readonly out?: unknown; rejected?: unknown };
+    if (!isText(rejected) && !isEnvelope(out))
+      throw unreadable(
+        `A reply or published value of execution ${id} is neither {"out":value} nor {"rejected":reason}.`,
+      );
+    refersTo.push(...referencesIn(parsed));
+  }
   refersTo.push(...referencesIn(outcomeOf(message)));
   requireLabels(message);
   if (!isStorable(message)) {
@@ -131,6 +164,15 @@ export function requireReadable(message: WriteMessage): readonly string[] {
     );
   }
   return refersTo;
+}
+
+/** As `requireReadable`, for one value of an execution. */
+export function requireReadableValue(id: string, payload: string): readonly string[] {
+  const parsed = parsedFrom({ id }, payload);
+  if (isEnvelope(parsed) && isStorable(parsed)) return referencesIn(parsed);
+  throw unreadable(
+    `A value of execution ${id} is not an encoded value: {"v":…}, {} or {"ref":digest}.`,
+  );
 }
 
 /** The last event of a leaving write names the exit. All other events are results of the code. */
@@ -222,7 +264,7 @@ function outcomeOf(message: WriteMessage): unknown {
   return parsed;
 }
 
-function parsedFrom({ id }: WriteMessage, payload: string): unknown {
+function parsedFrom({ id }: Pick<WriteMessage, 'id'>, payload: string): unknown {
   if (isDeeperThan(payload, DEPTH_MAX)) {
     throw unreadable(`A payload of execution ${id} is nested deeper than ${DEPTH_MAX}.`);
   }
@@ -273,7 +315,10 @@ const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   ahead: isFlag,
   abandoned: isFlag,
   inside: isFlag,
+  fence: isNumber,
   taken: (value) => Array.isArray(value) && value.every(isNumber),
+  attributes: isChange,
+  redo: isText,
   state: isEnvelope,
   ids: isTexts,
   with: isTexts,
@@ -281,6 +326,15 @@ const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   out: isEnvelope,
   failure: (value) => isObject(value) && FAILURE.every((each) => isTextIn(value, each)),
 };
+
+/** A change of attributes. A re-drive begins with those of `before`. */
+function isChange(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { set = {}, before = {} } = value as { readonly set?: unknown; readonly before?: unknown };
+  if (!isObject(set) || !isObject(before)) return false;
+  const isSet = Object.values(set).every((each) => each === null || isLabel(each));
+  return isSet && Object.entries(before).every((entry) => entry.every(isLabel));
+}
 
 const FAILURE = ['message', 'at', 'stack', 'location'] as const;
 
@@ -305,12 +359,13 @@ const NEEDED: Readonly<Partial<Record<HistoryEventKind, readonly string[]>>> = {
   'timer-set': ['key', 'ms or until'],
   'timer-fired': ['key'],
   'child-spawned': ['key', 'ids'],
-  'child-ended': ['key', 'n'],
+  'child-ended': ['key', 'n or id'],
   'signal-received': ['key', 'n'],
   'await-opened': ['key'],
   'await-settled': ['key'],
   'cancel-requested': ['key', 'n'],
   attached: ['key'],
+  'lease-ended': ['key'],
   checkpointed: ['state'],
   progressed: [],
 };
@@ -331,7 +386,7 @@ function isStorable(value: unknown): boolean {
 
 /** Short, because an index contains them. */
 function requireLabels(message: WriteMessage): void {
-  for (const { attributes } of submissionsIn(message)) {
+  for (const { attributes = {} } of [message, ...submissionsIn(message)]) {
     for (const [name, value] of Object.entries(attributes)) {
       if (isLabel(name) && isLabel(value)) continue;
       throw unreadable(
@@ -352,7 +407,6 @@ function unreadable(why: string): ProblemReply {
 const DIGEST = /^[0-9a-f]{64}$/;
 /** As the engine writes it. */
 const MARK = '"ref":"';
-const PAGE = 1_000;
 /**
  * A worker may store a value through a coordinator of an older build, and refer to it here. For
  * this long after such a put, the digest suffices, as it does for that build.
@@ -453,16 +507,6 @@ async function* textsOf(
 ): AsyncGenerator<readonly (string | undefined)[]> {
   const record = await executions.read(id);
   if (record !== undefined) yield storedValues(record);
-  for (let after = 0, length = PAGE; length === PAGE; ) {
-    const page = await executions.history({ id, after, limit: PAGE });
-    yield page.map(({ body }) => body);
-    length = page.length;
-    after = page.at(-1)?.seq ?? after;
-  }
-  for (let after = 0, length = PAGE; length === PAGE; ) {
-    const page = await executions.inbox({ id, after, limit: PAGE });
-    yield page.map(({ body }) => body);
-    length = page.length;
-    after = page.at(-1)?.n ?? after;
-  }
+  for await (const page of historyPages(executions, { id })) yield page.map(({ body }) => body);
+  for await (const page of inboxPages(executions, id)) yield page.map(({ body }) => body);
 }

@@ -5,13 +5,15 @@
 
 import type { Static, TObject } from 'typebox';
 import { type ExecutionRecord, storedValues } from '../../execution/execution.ts';
-import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
-import type { InteractionId } from '../../execution/names.ts';
+import type { ExecutionId, InteractionId } from '../../execution/names.ts';
+import type { WriteTransport } from '../../features/audit/model.ts';
 import { leaseHandlers } from '../../features/leases/routes.ts';
+import { toFence } from '../../lease/fence.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
-import type { Claimed } from '../../store/contract/execution-store.ts';
+import { historyPage, inboxPage } from '../../store/contract/body-pages.ts';
+import type { Claimed, MessageChild } from '../../store/contract/execution-store.ts';
 import { digestOf } from '../../support/digest.ts';
-import { bodyChars, readWithin } from '../../support/page-size.ts';
+import { readWithin } from '../../support/page-size.ts';
 import { weightOfParsing } from '../../support/turns.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
 import { DOWNLOAD } from '../messages/operation.ts';
@@ -35,7 +37,13 @@ import {
   type RouteCall,
 } from './route.ts';
 import { claimWithin, endWaitingClaims } from './waiting-claims.ts';
-import { charsOf, giveOut, valueFor } from './work-content.ts';
+import {
+  charsOf,
+  giveOut,
+  requireOwnValues,
+  requireReadableValue,
+  valueFor,
+} from './work-content.ts';
 import {
   isOwnSession,
   metadataOf,
@@ -52,6 +60,7 @@ export interface WorkCall<Body> {
   readonly body: Body;
   readonly bytes?: unknown;
   readonly caller: Caller;
+  readonly transport: WriteTransport;
   /** Aborts when the caller is gone or the server stops. */
   readonly signal: AbortSignal;
 }
@@ -75,7 +84,10 @@ export const workHandlers: WorkHandlers = {
       );
     }
     const { kind, durability, policy } = store;
-    const offers = { stream: true, claimsWait: true, heartbeats: true, leases: true };
+    const offers = {
+      ...{ stream: true, claimsWait: true, heartbeats: true },
+      ...{ leases: true, leaseBlocks: true, childMessages: true, attributes: true },
+    };
     return { project: caller.project, store: kind, durability, policy, version, ...offers };
   },
 
@@ -97,8 +109,8 @@ export const workHandlers: WorkHandlers = {
   },
 
   async heartbeat(coordinator, { body, caller }) {
-    const id = await requireOwnSession(coordinator, caller, body.id);
     const { owner, ttlMs } = body;
+    const id = await requireOwnSession(coordinator, caller, body.id);
     const request = { id, owner: owner as Owner, ...(ttlMs === undefined ? {} : { ttlMs }) };
     return coordinator.store.sessions.heartbeat(request);
   },
@@ -164,7 +176,7 @@ export const workHandlers: WorkHandlers = {
     return { items, ...(more && { more }) };
   },
 
-  async writeAsOwner(coordinator, { body, caller }) {
+  async writeAsOwner(coordinator, { body, caller, transport }) {
     const all: OwnWrite[] = [];
     let chars = 0;
     for (const each of body.writes) {
@@ -180,7 +192,23 @@ export const workHandlers: WorkHandlers = {
     for (const session of new Set(body.writes.map((each) => each.session))) {
       await requireOwnSession(coordinator, caller, session);
     }
-    return perform(coordinator, caller, all);
+    return perform(coordinator, { caller, transport }, all);
+  },
+
+  async messageChild(coordinator, { body, caller }) {
+    const session = await requireOwnSession(coordinator, caller, body.session);
+    const { project } = caller;
+    const { executions } = coordinator.store;
+    const { message } = body;
+    const id = body.id as ExecutionId;
+    if (message.kind === 'signal') {
+      const digests = requireReadableValue(id, message.out);
+      await requireOwnValues(executions, project, { id, digests });
+    }
+    return executions.messageChild({
+      ...{ id, session, fence: toFence(body.fence), project, child: body.child as ExecutionId },
+      message: message as MessageChild['message'],
+    });
   },
 
   readInbox: (coordinator, call) => storedPage('inbox', coordinator, call),
@@ -218,9 +246,10 @@ export const workHandlers: WorkHandlers = {
     return undefined;
   },
 
-  async getBlob({ store }, { body, caller }) {
+  async getBlob({ store, download }, { body, caller: { project }, signal }) {
     const { digest } = body;
-    const bytes = await valueFor(store.executions, { project: caller.project, digest });
+    const read = (): ReturnType<typeof valueFor> => valueFor(store.executions, { project, digest });
+    const bytes = await download({ project, signal }, read);
     if (bytes === undefined) throw notFound(`value ${digest}`);
     return bytes;
   },
@@ -311,7 +340,8 @@ function answerTo(
   ) => Promise<WorkResult>;
   const isBytes = body instanceof Uint8Array;
   const merged = { ...params, ...query, ...(isBytes ? {} : (body as object | undefined)) };
-  return handle(coordinator, { body: merged, caller, signal, ...(isBytes ? { bytes: body } : {}) });
+  const sent = { body: merged, caller, transport: 'http', signal } as const;
+  return handle(coordinator, { ...sent, ...(isBytes ? { bytes: body } : {}) });
 }
 
 function replyWith(result: WorkResult): Reply {
@@ -336,11 +366,8 @@ async function storedPage(
   const { id } = await executionFor(coordinator, caller, body.id);
   const { after = 0, limit = 1_000 } = body;
   const { executions } = coordinator.store;
-  const { items, isCut } = await readWithin<HistoryEvent | InboxMessage>(
-    { after, limit },
-    (part) => executions[what]({ id, ...part }),
-    { placeOf: (row) => ('seq' in row ? row.seq : row.n), charsOf: bodyChars },
-  );
+  const pageOf = what === 'inbox' ? inboxPage : historyPage;
+  const { items, isCut } = await pageOf(executions, { id, after, limit });
   await giveOut(
     executions,
     caller.project,

@@ -1,6 +1,7 @@
 // Writes of owners: converts messages into requests to the port, and collects the answers.
 
 import { interactionIdOf } from '../../engine/ids.ts';
+import { whyOf } from '../../engine/store-replies.ts';
 import { OverdueSessions } from '../../engine/worker/duties.ts';
 import { isAddedName } from '../../engine/worker/own-pipelines.ts';
 import { NO_WORKER, WORKER_KIND, workerMetadata } from '../../engine/worker/worker-session.ts';
@@ -12,10 +13,12 @@ import {
   type ProjectName,
   parsePipelineName,
 } from '../../execution/names.ts';
+import { QUOTAS } from '../../features/access/model.ts';
+import type { WriteTransport } from '../../features/audit/model.ts';
 import { type Announcement, describeReleaseRefusal } from '../../features/releases/model.ts';
 import type { Announced } from '../../features/releases/port.ts';
 import { noteAnnounced } from '../../features/releases/routes.ts';
-import type { SessionId } from '../../lease/names.ts';
+import type { Owner, SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
 import {
   POOL_METADATA,
@@ -23,6 +26,7 @@ import {
   SERVICE_METADATA,
   type SessionMetadata,
 } from '../../lease/session.ts';
+import type { Outcome } from '../../store/contract/execution-reads.ts';
 import type {
   Claim,
   ClaimResult,
@@ -31,19 +35,21 @@ import type {
   Finished,
   GiveBack,
   GivenBack,
-  Outcome,
   OwnerWrite,
   Park,
   Parked,
   Recorded,
 } from '../../store/contract/execution-store.ts';
 import type { Instant } from '../../support/clock.ts';
+import { InvalidInput } from '../../support/fault.ts';
 import type { WriteMessage, WritesReply } from '../messages/work.ts';
 import { isReserved, requireOpenName } from './handling.ts';
 import { problemFrom } from './problems.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import {
+  messagesOf,
   remindersIn,
+  requireFewRows,
   requireOwnValues,
   requireReadable,
   rowsOf,
@@ -55,6 +61,8 @@ export type OwnWrite = Written & {
   /** The digests of the values that it refers to. */
   readonly refersTo: readonly string[];
   readonly rows: number;
+  /** Rows that each channel of the project can add. */
+  readonly messages: number;
 };
 
 type Written =
@@ -71,26 +79,51 @@ export function toWrite(message: WriteMessage, caller: Caller): OwnWrite {
   const bytes = attachments?.map((each) => ({ ...each, bytes: Buffer.from(each.bytes, 'base64') }));
   const { project } = caller;
   const request = { ...rest, project, ...(bytes === undefined ? {} : { attachments: bytes }) };
-  return { verb, request, refersTo, rows: rowsOf(message) } as unknown as OwnWrite;
+  const sizes = { rows: rowsOf(message), messages: messagesOf(message) };
+  return { verb, request, refersTo, ...sizes } as unknown as OwnWrite;
 }
 
-type Performing = Pick<Coordinator, 'store' | 'histories' | 'holdfast' | 'onFault'>;
+type Performing = Pick<
+  Coordinator,
+  'store' | 'sessionTurns' | 'histories' | 'holdfast' | 'onFault'
+>;
+
+/** The caller of a write, and how the write came. */
+export interface Sender {
+  readonly caller: Caller;
+  readonly transport: WriteTransport;
+}
 
 /** Performs many at once, so that they share commits. A fault of one does not affect the others. */
 export async function perform(
   coordinator: Performing,
-  caller: Caller,
+  sender: Sender,
   writes: readonly OwnWrite[],
 ): Promise<WritesReply> {
   const results: WritesReply['results'][number][] = [];
-  for (const group of groupsOf(writes)) {
-    results.push(...(await Promise.all(group.map((each) => performed(coordinator, caller, each)))));
+  const sized = await withMessages(coordinator.store, sender.caller.project, writes);
+  for (const group of groupsOf(sized)) {
+    results.push(...(await Promise.all(group.map((each) => performed(coordinator, sender, each)))));
   }
   return { results };
 }
 
 /** The limit of one commit, so that other requests get their turn in between. */
 const GROUP_ROWS_MAX = 5_000;
+
+/** With fewer messages for each channel, all channels of a project fit one commit. */
+const FEW_MESSAGES = GROUP_ROWS_MAX / QUOTAS.channels.default;
+
+/** Counts the rows of messages too. Reads the channels only for many. */
+async function withMessages(
+  { access }: Pick<CoordinatorStore, 'access'>,
+  project: ProjectName,
+  writes: readonly OwnWrite[],
+): Promise<readonly OwnWrite[]> {
+  if (writes.reduce((sum, { messages }) => sum + messages, 0) <= FEW_MESSAGES) return writes;
+  const { length } = await access.channels({ project, limit: QUOTAS.channels.max });
+  return writes.map((each) => ({ ...each, rows: each.rows + each.messages * length }));
+}
 
 function groupsOf(writes: readonly OwnWrite[]): readonly (readonly OwnWrite[])[] {
   const groups: OwnWrite[][] = [];
@@ -107,13 +140,16 @@ function groupsOf(writes: readonly OwnWrite[]): readonly (readonly OwnWrite[])[]
 }
 
 async function performed(
-  { store, histories, holdfast, onFault }: Performing,
-  caller: Caller,
+  coordinator: Performing,
+  sender: Sender,
   write: OwnWrite,
 ): Promise<WritesReply['results'][number]> {
+  const { store, histories, holdfast, onFault } = coordinator;
+  const { caller } = sender;
   const { executions } = store;
   const { id, fence } = write.request;
   try {
+    requireFewRows(id, write.rows);
     const newest = async (): Promise<number | undefined> => {
       const record = await executions.read(id);
       return record?.project === caller.project ? record.fence : undefined;
@@ -132,7 +168,7 @@ async function performed(
     if (result.kind === 'finished' && write.verb === 'finish')
       holdfast.noteEnded(outcomeOf(write.request, result.at));
     return result.kind === 'refused'
-      ? await hideForeign(executions, caller, { write, result })
+      ? await refusedWrite(coordinator, sender, { write, result })
       : result;
   } catch (error) {
     const { code, detail, isFault } = problemFrom(error);
@@ -148,19 +184,31 @@ function outcomeOf({ id, status, seq, fence, events }: Finish, at: Instant): Out
   return { id, status, endedAt: at, event: { ...place, ...(body && { body }) } };
 }
 
+type Refused = Extract<Recorded | Finished | Parked | GivenBack, { readonly kind: 'refused' }>;
+
 /**
- * Hides the reason if the execution belongs to another project. Reads the record only after a
- * refusal.
+ * Counts the write of a claim that is over (J-10). Hides the reason if the execution belongs to
+ * another project. Reads the record only after a refusal.
  */
-async function hideForeign(
-  executions: CoordinatorStore['executions'],
-  { project }: Caller,
-  { write, result }: { readonly write: OwnWrite; readonly result: { readonly kind: string } },
+async function refusedWrite(
+  coordinator: Performing,
+  { caller, transport }: Sender,
+  { write, result }: { readonly write: OwnWrite; readonly result: Refused },
 ): Promise<{ readonly kind: string }> {
-  const { id } = write.request;
-  const record = await executions.read(id);
-  const refusal = { kind: 'refused', why: 'execution-unknown', id };
-  return record?.project === project ? result : refusal;
+  const { store, holdfast } = coordinator;
+  const { project } = caller;
+  const { id, fence, session } = write.request;
+  const record = await store.executions.read(id);
+  const unknown = { kind: 'refused', why: 'execution-unknown', id };
+  if (record?.project !== project) return unknown;
+  // Behind `seq-taken`, the worker may find its own write.
+  if (result.why === 'unread-messages' || result.why === 'seq-taken') return result;
+  const owner = (await openedSession(coordinator, caller, session))?.owner;
+  if (owner !== undefined) {
+    const key = { execution: id, fence, verb: write.verb };
+    holdfast.noteRefused({ ...key, project, session, owner, transport, ...whyOf(result) });
+  }
+  return result;
 }
 
 function performOne(
@@ -258,9 +306,12 @@ const ROTATIONS_MAX = 10;
 
 interface Opened {
   readonly project: string;
+  readonly owner: Owner;
   /** The key that opened it, and the keys that replaced that one. Empty: any key of the project. */
   readonly keys: Set<string>;
 }
+
+type Sessions = Pick<Coordinator, 'store' | 'sessionTurns'>;
 
 /** The owner of a session never changes, so cache it. */
 const known: WeakMap<CoordinatorStore, Map<SessionId, Opened>> = new WeakMap();
@@ -272,6 +323,9 @@ function isOpenName(name: string): boolean {
   return !isReserved(name) || OF_RECIPES.has(name);
 }
 
+/** Lists of sessions carry these texts for each of them. */
+const SESSION_CHARS_MAX = 65_536;
+
 /** A session without pipelines, of a key that may hold leases, is not a worker's. */
 export function metadataOf(
   caller: Caller,
@@ -280,6 +334,12 @@ export function metadataOf(
   const { project, key, roles } = caller;
   const reserved = Object.keys(metadata).find((name) => !isOpenName(name));
   if (reserved !== undefined) requireOpenName('An entry of metadata', reserved);
+  const texts = [...Object.entries(metadata).flat(), ...(pipelines ?? [])];
+  if (texts.reduce((sum, { length }) => sum + length, 0) > SESSION_CHARS_MAX) {
+    throw new InvalidInput(
+      `The metadata and the pipeline names of a session may have ${SESSION_CHARS_MAX} characters together. Nothing was written. Use fewer or shorter ones.`,
+    );
+  }
   const by = key === undefined ? {} : { [KEY]: key };
   const isWorker = pipelines !== undefined || !roles.has('lease');
   return {
@@ -307,7 +367,7 @@ export function withoutReserved(metadata: SessionMetadata): SessionMetadata {
  * (M-20).
  */
 export async function requireOwnSession(
-  coordinator: Pick<Coordinator, 'store'>,
+  coordinator: Sessions,
   caller: Caller,
   id: string,
 ): Promise<SessionId> {
@@ -319,29 +379,32 @@ export async function requireOwnSession(
 }
 
 export async function isOwnSession(
-  { store }: Pick<Coordinator, 'store'>,
+  coordinator: Sessions,
   caller: Caller,
   id: string,
 ): Promise<boolean> {
-  const opened = await openedSession(store, id as SessionId);
-  return opened?.project === caller.project && isOpenedBy(store, caller, opened);
+  const opened = await openedSession(coordinator, caller, id as SessionId);
+  return opened?.project === caller.project && isOpenedBy(coordinator.store, caller, opened);
 }
 
 /** Undefined if no coordinator opened it, or the store has deleted it. */
 export async function projectOfSession(
-  { store }: Pick<Coordinator, 'store'>,
+  coordinator: Sessions,
+  caller: Caller,
   id: SessionId,
 ): Promise<string | undefined> {
-  return (await openedSession(store, id))?.project;
+  return (await openedSession(coordinator, caller, id))?.project;
 }
 
 async function openedSession(
-  store: CoordinatorStore,
+  { store, sessionTurns }: Sessions,
+  { project }: Caller,
   session: SessionId,
 ): Promise<Opened | undefined> {
   const read = known.get(store) ?? new Map<SessionId, Opened>();
   known.set(store, read);
-  const opened = read.get(session) ?? openedAs(await store.sessions.inspect(session));
+  const look = (): Promise<SessionInspection | undefined> => store.sessions.inspect(session);
+  const opened = read.get(session) ?? openedAs(await sessionTurns.take(project, look));
   if (opened === undefined) return undefined;
   if (read.size >= KNOWN_MAX) read.clear();
   read.set(session, opened);
@@ -353,10 +416,12 @@ async function openedSession(
  * them.
  */
 function openedAs(found: SessionInspection | undefined): Opened | undefined {
-  const { [PROJECT_METADATA]: project, [KEY]: key } = found?.session.metadata ?? {};
+  if (found === undefined) return undefined;
+  const { owner, metadata } = found.session;
+  const { [PROJECT_METADATA]: project, [KEY]: key } = metadata;
   return project === undefined
     ? undefined
-    : { project, keys: new Set(key === undefined ? [] : [key]) };
+    : { project, owner, keys: new Set(key === undefined ? [] : [key]) };
 }
 
 async function isOpenedBy(

@@ -6,6 +6,7 @@ import type { ProjectName } from '../../execution/names.ts';
 import { formatInstant, toInstant } from '../../support/clock.ts';
 import type { Code } from '../../support/codes/catalogue.ts';
 import { valuesIn } from '../../support/json-size.ts';
+import { isAmongQueues } from '../../support/sqs.ts';
 import { FairSlots, weightOfParsing } from '../../support/turns.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import {
@@ -233,12 +234,11 @@ export class SqsServer {
   #mayReply({ claims, kid }: { readonly claims: QueuedRequest; readonly kid: string }): boolean {
     const { replyQueues, replyQueuesOf, isOfQueue } = this.#parts;
     const url: unknown = claims.replyTo;
-    const isAmong = (queues: readonly string[]): boolean =>
-      typeof url === 'string' &&
-      queues.some((each) =>
-        each.endsWith('*') ? url.startsWith(each.slice(0, -1)) : url === each,
-      );
-    return isOfQueue(kid) && isAmong(replyQueues) && isAmong(replyQueuesOf(kid) ?? replyQueues);
+    return (
+      isOfQueue(kid) &&
+      isAmongQueues(url, replyQueues) &&
+      isAmongQueues(url, replyQueuesOf(kid) ?? replyQueues)
+    );
   }
 
   async #park({ body, receipt }: QueueMessage): Promise<void> {

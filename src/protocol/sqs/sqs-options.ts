@@ -9,8 +9,9 @@ import {
   readList,
   readOptions,
   requireMethods,
+  wordsIn,
 } from '../../support/options.ts';
-import type { SqsClient } from '../messages/queued.ts';
+import type { SqsClient } from '../../support/sqs.ts';
 import { isSameSecret, Signer } from '../messages/signing.ts';
 
 /** A signing key of workers. */
@@ -50,12 +51,10 @@ export interface SqsOptions {
   readonly visibleMs?: number;
 }
 
-const NAMES: readonly (keyof SqsOptions)[] = [
-  ...(['client', 'requestQueueUrl', 'poisonQueueUrl', 'replyQueues', 'keys', 'visibleMs'] as const),
-];
-const KEY_NAMES: readonly (keyof SqsKey)[] = [
-  ...(['secret', 'project', 'replyQueues', 'requestQueueUrl'] as const),
-];
+const NAMES: readonly (keyof SqsOptions)[] = wordsIn(
+  'client requestQueueUrl poisonQueueUrl replyQueues keys visibleMs',
+);
+const KEY_NAMES: readonly (keyof SqsKey)[] = wordsIn('secret project replyQueues requestQueueUrl');
 const URL_MAX = 2_048;
 
 export function readSqsOptions(given: SqsOptions): SqsOptions {

@@ -3,9 +3,10 @@
 
 import { type TObject, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
+import type { WriteTransport } from '../../features/audit/model.ts';
 import type { Code } from '../../support/codes/catalogue.ts';
 import { nearestName, shown } from '../../support/options.ts';
-import { weightOfBytes } from '../../support/turns.ts';
+import { LARGE_BYTES, weightOfBytes } from '../../support/turns.ts';
 import {
   envelopeOf,
   OLDEST_WORK_VERSION,
@@ -29,8 +30,10 @@ import {
   type Caller,
   type Coordinator,
   ProblemReply,
+  projectShare,
   type Route,
   shareNameOf,
+  tooMuchUnread,
   weightOf,
 } from '../rest/route.ts';
 import { bodyCheckOf, callCheckOf } from '../rest/validators.ts';
@@ -38,6 +41,7 @@ import { type WorkResult, workHandlers } from '../rest/work-handlers.ts';
 
 export interface DispatchParts {
   readonly coordinator: Coordinator;
+  readonly transport: WriteTransport;
   /** Operations of the API that may come in an envelope too. Default none. */
   readonly operations?: readonly Route[];
   readonly onFault?: (code: Code, error: unknown) => void;
@@ -50,14 +54,18 @@ interface Delivery {
   readonly length?: number;
   readonly admit: (kind: string) => Promise<Caller>;
   readonly signal: AbortSignal;
+  /** Gets the function that frees the room of a value. Without it, the room ends with the reply. */
+  readonly keep?: (free: () => void) => void;
 }
 
 export type Dispatch = (delivery: Delivery) => Promise<ReplyEnvelope>;
 
-export function dispatchOf({ coordinator, operations = [], onFault }: DispatchParts): Dispatch {
+export function dispatchOf(parts: DispatchParts): Dispatch {
+  const { coordinator, transport, operations = [], onFault } = parts;
   const performers = new Map(operations.map((route) => [route.name, performerOf(route)]));
-  return async ({ envelope, length = 0, admit, signal }) => {
+  return async ({ envelope, length = 0, admit, signal, keep }) => {
     const id = idOf(envelope);
+    let free: (() => void) | undefined;
     try {
       // A refused message takes a share too.
       const name = messageKind(envelope);
@@ -78,14 +86,50 @@ export function dispatchOf({ coordinator, operations = [], onFault }: DispatchPa
         call: object,
       ) => Promise<WorkResult>;
       const checkedBody = CHECKS[kind](body);
-      const call = { body: checkedBody, caller, signal, ...(bytes === undefined ? {} : { bytes }) };
+      if (workMessage(kind).bytes === 'answered') {
+        const { unread, downloadBytesMax } = coordinator;
+        free = await unread.take(projectShare(caller.project), downloadBytesMax);
+        keep?.(free);
+      }
+      const sent = { body: checkedBody, caller, transport, signal };
+      const call = { ...sent, ...(bytes === undefined ? {} : { bytes }) };
       return { v: WORK_VERSION, id, ...contentOf(await handle(coordinator, call)) };
     } catch (error) {
       const { isFault, ...problem } = problemFrom(error);
       if (isFault) onFault?.(problem.code, error);
       return { v: WORK_VERSION, id, problem };
+    } finally {
+      if (keep === undefined) free?.();
     }
   };
+}
+
+/** Messages without an effect. */
+const READS: ReadonlySet<string> = new Set([
+  ...WORK_KINDS.filter((kind) => workMessage(kind).method === 'GET'),
+  'readResult',
+]);
+
+const NONE = (): void => undefined;
+
+/**
+ * Keeps a reply of so many bytes in memory until its peer has read it. Returns the function that
+ * frees its room, or undefined if the reply must be refused.
+ */
+export function roomFor(
+  { unread }: Coordinator,
+  { project }: Caller,
+  { kind, bytes }: { readonly kind: string; readonly bytes: number },
+): (() => void) | undefined {
+  if (bytes <= LARGE_BYTES) return NONE;
+  const free = unread.tryTake(projectShare(project), bytes);
+  return free ?? (READS.has(kind) ? undefined : NONE);
+}
+
+/** The reply instead of one that has no room. */
+export function refusedReply({ id }: ReplyEnvelope): ReplyEnvelope {
+  const { isFault: _, ...problem } = problemFrom(tooMuchUnread());
+  return { v: WORK_VERSION, id, problem };
 }
 
 function weightOfMessage(name: string): number {

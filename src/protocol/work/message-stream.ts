@@ -8,7 +8,7 @@ import type { ReplyEnvelope } from '../messages/envelope.ts';
 import { envelopeFromJson, toJson } from '../messages/queued.ts';
 import { FRAME_MESSAGES_MAX } from '../messages/stream-connection.ts';
 import { type Caller, type Coordinator, projectShare } from '../rest/route.ts';
-import { type Dispatch, messageKind } from './dispatch.ts';
+import { type Dispatch, messageKind, refusedReply, roomFor } from './dispatch.ts';
 
 /** The connection below a stream. */
 export interface StreamWire {
@@ -52,6 +52,8 @@ export class MessageStream {
   readonly #gone: AbortController = new AbortController();
   readonly #signal: AbortSignal;
   #replies: string[] = [];
+  /** The functions that free the room of replies, until the peer has read them. */
+  readonly #unread: (() => void)[] = [];
   #isPlanned = false;
   /** Of the large frame that arrives. */
   #room: Promise<() => void> | undefined;
@@ -139,6 +141,7 @@ export class MessageStream {
     this.#isFull = false;
     this.#cancelSlow?.();
     this.#cancelSlow = undefined;
+    this.#freeRead();
     this.#pace();
   }
 
@@ -147,6 +150,11 @@ export class MessageStream {
     this.#gone.abort();
     this.#cancelSlow?.();
     this.#takeRoom()();
+    this.#freeRead();
+  }
+
+  #freeRead(): void {
+    for (const free of this.#unread.splice(0)) free();
   }
 
   end(status: number, reason: string): void {
@@ -168,9 +176,14 @@ export class MessageStream {
       if (isLong) release = hold(caller);
       return caller;
     };
-    const reply = await this.#parts.dispatch({ envelope, length, admit, signal: this.#signal });
+    let kept: (() => void) | undefined;
+    const keep = (free: () => void): void => {
+      kept = free;
+    };
+    const signal = this.#signal;
+    const reply = await this.#parts.dispatch({ envelope, length, admit, signal, keep });
     release?.();
-    this.#send(reply);
+    this.#send(kind, reply, kept);
     this.#began(isLong, -1);
     const { status = reply.problem?.status ?? OK } = reply;
     this.#parts.answered(kind, status, this.#parts.coordinator.clock.monotonicMs() - startedMs);
@@ -201,8 +214,16 @@ export class MessageStream {
   }
 
   /** Replies of one turn share a frame. */
-  #send(reply: ReplyEnvelope): void {
-    this.#replies.push(JSON.stringify(toJson(reply)));
+  #send(kind: string, reply: ReplyEnvelope, kept: (() => void) | undefined): void {
+    const { coordinator, caller } = this.#parts;
+    if (this.#gone.signal.aborted) {
+      kept?.();
+      return;
+    }
+    const text = JSON.stringify(toJson(reply));
+    const free = kept ?? roomFor(coordinator, caller, { kind, bytes: text.length });
+    if (free !== undefined) this.#unread.push(free);
+    this.#replies.push(free === undefined ? JSON.stringify(refusedReply(reply)) : text);
     if (this.#isPlanned) return;
     this.#isPlanned = true;
     this.#parts.coordinator.timers.soon(() => {
@@ -217,7 +238,10 @@ export class MessageStream {
     const frame = `[${this.#replies.join(',')}]`;
     this.#replies = [];
     coordinator.shares.charge(projectShare(caller.project), weightOfBytes(frame.length));
-    if (this.#wire.send(frame)) return;
+    if (this.#wire.send(frame)) {
+      this.#freeRead();
+      return;
+    }
     this.#isFull = true;
     this.#cancelSlow ??= coordinator.timers.after(slowMs, () => this.#wire.cut());
     this.#pace();

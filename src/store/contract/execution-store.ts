@@ -10,17 +10,25 @@
 // - StoreCorrupt: a row breaks a rule.
 // - StoreSealed: the call writes, and the store is sealed (EX-1).
 
+import type { GiveBackRequest, ParkRequest } from '../../execution/decide/owner.ts';
+import type { KeyedBy } from '../../execution/decide/submit.ts';
 import type {
+  Attributes,
   ExecutionRecord,
-  Hold,
   Lane,
   Status,
   StepHeartbeat,
   Submission,
   TerminalStatus,
 } from '../../execution/execution.ts';
-import type { HistoryEvent, InboxMessage, NewEvent } from '../../execution/history.ts';
-import type { ExecutionId, Payload, PipelineName, ProjectName } from '../../execution/names.ts';
+import type { InboxMessage, NewEvent } from '../../execution/history.ts';
+import type {
+  ExecutionId,
+  ExecutionRef,
+  Payload,
+  PipelineName,
+  ProjectName,
+} from '../../execution/names.ts';
 import type {
   ClaimRefusal,
   CommandRefusal,
@@ -34,6 +42,7 @@ import type { Audited } from '../../features/audit/model.ts';
 import type { AuditStore } from '../../features/audit/port.ts';
 import type { OpenAwait } from '../../features/awaits/model.ts';
 import type { AwaitStore } from '../../features/awaits/port.ts';
+import type { ErasureStore } from '../../features/erasure/port.ts';
 import type { SealStore } from '../../features/export/port.ts';
 import type { OverviewStore } from '../../features/overview/port.ts';
 import type { ReconcileStore } from '../../features/reconcile/port.ts';
@@ -44,22 +53,48 @@ import type { RetentionStore } from '../../features/retention/port.ts';
 import type { ScheduleStore } from '../../features/schedules/port.ts';
 import type { TemplateStore } from '../../features/templates/port.ts';
 import type { Fence } from '../../lease/fence.ts';
-import type { SessionId } from '../../lease/names.ts';
-import type { KernelStore, SessionHost, SessionStore } from '../../lease/port.ts';
+import type { LeaseKey, SessionId } from '../../lease/names.ts';
+import type {
+  CarriedLease,
+  KernelStore,
+  ListSessions,
+  SessionHost,
+  SessionInspection,
+  SessionStore,
+} from '../../lease/port.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { CensusStore } from './census-store.ts';
+import type { ExecutionReads } from './execution-reads.ts';
 import type { BlobStore, PayloadStore } from './payload-store.ts';
+
+type Refused<Why> = { readonly kind: 'refused' } & Why;
 
 /**
  * An open store that keeps executions besides sessions and leases: memory, SQLite or PostgreSQL.
  */
 export interface CoordinatorStore extends KernelStore {
+  /** Operations on sessions. */
+  readonly sessions: CoordinatorSessions;
   /** Operations on executions. `Holdfast` calls them for you. */
   readonly executions: ExecutionStore;
   /** Operations on projects and access keys. */
   readonly access: AccessStore;
   /** Operations on the seal of the store. */
   readonly seals: SealStore;
+}
+
+export interface CoordinatorSessions extends SessionStore {
+  /** With `project`, returns only its live sessions, and reads no others. */
+  list(
+    query: ListSessions & { readonly project?: ProjectName },
+  ): Promise<readonly SessionInspection[]>;
+  /** With a page, returns leases in the order of their keys, and fewer than `limit` only at the end. */
+  leases(id: SessionId, page?: CarriedPage): Promise<readonly CarriedLease[]>;
+}
+
+export interface CarriedPage {
+  readonly after?: LeaseKey;
+  readonly limit: number;
 }
 
 export interface ExecutionStore
@@ -74,6 +109,7 @@ export interface ExecutionStore
     AuditStore,
     ReconcileStore,
     RetentionStore,
+    ErasureStore,
     CensusStore,
     OverviewStore,
     ReleaseStore,
@@ -127,6 +163,8 @@ export interface ExecutionOwning {
    * Ends the claim. The execution is queued again, now or later, or blocked until an operator acts.
    */
   giveBack(request: GiveBack): Promise<GivenBack>;
+  /** Signals or cancels a child of an execution, for the owner of that execution (X-125). */
+  messageChild(request: MessageChild): Promise<ChildMessaged>;
   /** Returns messages after `after`, in order. */
   inbox(query: ReadInbox): Promise<readonly InboxMessage[]>;
 }
@@ -135,10 +173,10 @@ export interface ExecutionOwning {
 export interface ExecutionCommands {
   submit(request: Submit & Audited): Promise<SubmitResult>;
   /**
-   * Like `submit`, within the caller's own transaction, on stores that support it. The execution
-   * exists once that transaction commits.
+   * The verbs that can join the caller's own transaction, on stores that support it. They take
+   * effect once that transaction commits.
    */
-  submitWithin?(client: TransactionClient, request: Submit): Promise<SubmitResult>;
+  within?(client: TransactionClient): VerbsWithin;
   cancel(request: Cancel): Promise<CommandResult>;
   pause(request: Command): Promise<CommandResult>;
   /** Removes the holds `paused` and `blocked`. */
@@ -151,47 +189,9 @@ export interface ExecutionCommands {
   maintain(request: Maintain): Promise<Maintained>;
 }
 
-export interface ExecutionReads {
-  /**
-   * Returns the answer that this submission would get if its id or key is taken. Otherwise
-   * undefined.
-   */
-  submitted(request: Submit): Promise<SubmitResult | undefined>;
-  read(id: ExecutionId): Promise<ExecutionRecord | undefined>;
-  /** Returns the executions among `ids` that exist, in the order of `ids`. */
-  readMany(ids: readonly ExecutionId[]): Promise<readonly ExecutionRecord[]>;
-  /** Returns how executions ended, for those among `ids` that have ended. */
-  outcomes(ids: readonly ExecutionId[]): Promise<readonly Outcome[]>;
-  history(query: ReadHistory): Promise<readonly HistoryEvent[]>;
-  /**
-   * Returns whole histories, in order, while their bodies have at most `bytesMax` bytes together.
-   * It omits the rest.
-   */
-  histories(query: ReadHistories): Promise<readonly FullHistory[]>;
-  /** The size of all event bodies together; 0 when the execution does not exist. */
-  historyBytes(id: ExecutionId): Promise<number>;
-  /**
-   * Lists executions. A page examines at most `LIST_ROWS_MAX` rows, or 2,000 if it checks their
-   * attributes, and returns where it stopped.
-   */
-  list(query: ListExecutions): Promise<ExecutionPage>;
-  /** Like `list`, for ids only. */
-  find(query: ListExecutions): Promise<FoundPage>;
-  /**
-   * Counts executions, up to `LIST_ROWS_MAX` and one more. Ignores `limit`, and `sort` must be
-   * absent. `next` is where the count stopped, if rows are left that it did not examine.
-   */
-  count(query: ListExecutions): Promise<ListCount>;
-  children(query: ListChildren): Promise<readonly ChildSummary[]>;
-  attachment(query: ReadAttachment): Promise<Attachment | undefined>;
-  attachments(id: ExecutionId): Promise<readonly AttachmentSummary[]>;
-}
-
-type Refused<Why> = { readonly kind: 'refused' } & Why;
-
 // Submitting -------------------------------------------------------------------------------------
 
-export interface Submit extends Submission {
+export interface Submit extends Submission, KeyedBy {
   /** The earliest start, in milliseconds from now. */
   readonly delayMs?: number;
   /** The body of the `submitted` event. */
@@ -200,7 +200,13 @@ export interface Submit extends Submission {
 
 export type SubmitResult =
   /** `existing` is true when the same id or key was submitted before with the same intent. */
-  | { readonly kind: 'submitted'; readonly id: ExecutionId; readonly existing: boolean }
+  | {
+      readonly kind: 'submitted';
+      readonly id: ExecutionId;
+      readonly existing: boolean;
+      /** The result of `message`. */
+      readonly signalled?: CommandResult;
+    }
   | Refused<SubmitRefusal>;
 
 // Owning -----------------------------------------------------------------------------------------
@@ -244,9 +250,15 @@ export type ClaimResult =
     }
   | Refused<ClaimRefusal>;
 
-/** A connection of the store's own driver, with an open transaction. */
-export interface TransactionClient {
-  query(...given: never[]): unknown;
+/** A connection of the store's own driver, `pg` or `node:sqlite`, with an open transaction. */
+export type TransactionClient =
+  | { query(...given: never[]): unknown }
+  | { readonly isTransaction: boolean; prepare(sql: string): unknown };
+
+/** Verbs on the caller's connection. */
+export interface VerbsWithin extends BlobStore {
+  submit(request: Submit): Promise<SubmitResult>;
+  signal(request: Signal): Promise<CommandResult>;
 }
 
 export interface ReadCarried {
@@ -282,6 +294,8 @@ export interface OwnerWrite {
   readonly progress?: Payload;
   /** Replaces the heartbeats of the execution's steps (X-97). */
   readonly heartbeats?: readonly StepHeartbeat[];
+  /** Replaces the search attributes of the execution (X-132). */
+  readonly attributes?: Attributes;
   /**
    * The writer's project, as the coordinator found it. Quotas count by it, and replays return
    * answers only within it (X-4).
@@ -345,45 +359,27 @@ export type Finished =
   | Refused<OwnerRefusal>
   | Refused<UnreadRefusal>;
 
-export interface Park extends OwnerWrite {
-  /** Wakes the execution after this long. */
-  readonly wakeInMs?: number;
-  /**
-   * The number of children that must end before they wake it. Zero when it waits for none, or for
-   * any.
-   */
-  readonly wakeAfter: number;
-  /**
-   * The last message that the owner read. The store refuses to park when a later one has arrived
-   * (X-5).
-   */
-  readonly inboxSeen: number;
-  /** The execution has registered compensations (Y-3). */
-  readonly compensable?: boolean;
-}
+export type Park = OwnerWrite & ParkRequest;
 
 export type Parked = { readonly kind: 'parked' } | Refused<OwnerRefusal> | Refused<UnreadRefusal>;
 
-export interface GiveBack extends OwnerWrite {
-  readonly delayMs?: number;
-  /** The execution stays open and blocked, with an explanation, until an operator resumes it. */
-  readonly blocked?: boolean;
-  readonly paused?: boolean;
-  /**
-   * The last message that the owner read, if it gives back because of a message. The store refuses
-   * when a later one has arrived (X-5).
-   */
-  readonly inboxSeen?: number;
-  /** The execution has registered compensations (Y-3). */
-  readonly compensable?: boolean;
-  /** The execution compensates from here on (Y-2). */
-  readonly compensating?: boolean;
-}
+export type GiveBack = OwnerWrite & GiveBackRequest;
 
 export type GivenBack =
   | { readonly kind: 'given-back' }
   | Refused<OwnerRefusal>
   | Refused<UnreadRefusal>;
+
+export interface MessageChild extends Pick<OwnerWrite, 'id' | 'fence' | 'session'> {
+  readonly project: ProjectName;
+  readonly child: ExecutionId;
+  readonly message:
+    | { readonly kind: 'cancel'; readonly reason?: string }
+    | ({ readonly kind: 'signal'; readonly out: Payload } & Required<Pick<Signal, 'name' | 'key'>>);
+}
+
+/** `claim-ended`: the caller does not own the parent, or has no such child. */
+export type ChildMessaged = CommandResult | Refused<Extract<OwnerRefusal, { why: 'claim-ended' }>>;
 
 export interface ReadInbox {
   readonly id: ExecutionId;
@@ -394,22 +390,25 @@ export interface ReadInbox {
 // Commanding -------------------------------------------------------------------------------------
 
 export interface Command extends Audited {
-  readonly id: ExecutionId;
+  /** The id, or `key:` and the key. The store finds a key in the command's transaction (X-104). */
+  readonly id: ExecutionRef;
   readonly project: ProjectName;
   /** The actor and the reason, as the event and the inbox message record them. */
   readonly body: Payload;
 }
 
-/** A cancel can belong to one item of a bulk job (Y-23). */
+/** A cancel can belong to one item of a bulk job (Y-23). It then names an id. */
 export interface Cancel extends Command {
   readonly job?: ExecutionId;
+  /** Ends the execution at once, without cleanup and compensation, also if a worker runs it (X-118). */
+  readonly force?: boolean;
 }
 
 /**
  * The result of an operation on an execution. `status` is the execution's status now.
  *
  * - `done`: it took effect.
- * - `forwarded`: the execution is running; its worker applies it.
+ * - `forwarded`: a worker applies it: the one that runs the execution, or the next one.
  * - `no-change`: it already was so.
  * - `refused`: nothing was written; `why` is the reason.
  */
@@ -419,6 +418,8 @@ export type CommandResult =
 
 export interface Signal extends Command {
   readonly name: string;
+  /** A signal with a key that the execution got before changes nothing (X-109). */
+  readonly key?: string;
 }
 
 export interface Maintain {
@@ -433,139 +434,6 @@ export interface Maintained {
   readonly more: boolean;
   /** Time until the next schedule is due; zero when one is due now. */
   readonly nextScheduleInMs?: number;
-}
-
-// Reading ----------------------------------------------------------------------------------------
-
-export interface Outcome {
-  readonly id: ExecutionId;
-  readonly status: TerminalStatus;
-  readonly endedAt: Instant;
-  /** The event that ended the execution. */
-  readonly event: HistoryEvent;
-}
-
-export interface ReadHistory {
-  readonly id: ExecutionId;
-  readonly after: number;
-  readonly limit: number;
-}
-
-export interface ReadHistories {
-  readonly ids: readonly ExecutionId[];
-  readonly bytesMax: number;
-}
-
-export interface FullHistory {
-  readonly id: ExecutionId;
-  readonly events: readonly HistoryEvent[];
-}
-
-/** All filters must match. */
-export interface ListExecutions {
-  readonly project: ProjectName;
-  readonly status?: readonly Status[];
-  /** Without it, the list omits the engine's own pipelines (X-22). */
-  readonly pipeline?: PipelineName;
-  /** Only executions that are pinned to this release, of any pipeline. */
-  readonly release?: string;
-  readonly tag?: string;
-  readonly attributes?: readonly AttributeFilter[];
-  readonly hold?: Hold;
-  readonly key?: string;
-  /** Not with `key`. */
-  readonly keyPrefix?: string;
-  /** Only executions that this worker runs now: the owner or the id of its session. */
-  readonly worker?: string;
-  /** Only children of this execution. */
-  readonly parent?: ExecutionId;
-  /** Only executions with a dead letter of this code. */
-  readonly code?: string;
-  /** Only executions with a dead letter that was re-driven, or was not. */
-  readonly redriven?: boolean;
-  /** True: only executions without a parent. */
-  readonly topLevel?: boolean;
-  /** Only open executions submitted by this time, and ended ones that ended by it. */
-  readonly asOf?: Instant;
-  /** Only executions with an id below this one. */
-  readonly before?: ExecutionId;
-  /** Only executions with this id or one above it. */
-  readonly downTo?: ExecutionId;
-  /** Default `newest`. */
-  readonly sort?: ListSort;
-  /** Continues after this position. */
-  readonly after?: ListPosition;
-  readonly limit: number;
-}
-
-/**
- * The order of a list: by id, which begins with the time of the submission, or by end, the last one
- * first and without open executions.
- */
-export type ListSort = 'newest' | 'oldest' | 'ended';
-
-/** A place in a list. Only a list by end has the time. */
-export interface ListPosition {
-  readonly id: ExecutionId;
-  readonly endedAt?: Instant;
-}
-
-export interface ExecutionPage {
-  readonly items: readonly ExecutionRecord[];
-  /** Where the next page continues. Absent if nothing is left. */
-  readonly next?: ListPosition;
-}
-
-export interface FoundPage extends Pick<ExecutionPage, 'next'> {
-  readonly ids: readonly ExecutionId[];
-}
-
-export interface ListCount extends Pick<ExecutionPage, 'next'> {
-  readonly count: number;
-}
-
-/** The most rows that a store checks for one page. */
-export const LIST_ROWS_MAX = 10_000;
-
-/** Filters executions by a search attribute. */
-export interface AttributeFilter {
-  /** The name of the attribute. */
-  readonly name: string;
-  /** The value that it must equal. */
-  readonly equals?: string | number | boolean;
-  /** The least number. */
-  readonly min?: number;
-  /** The greatest number. */
-  readonly max?: number;
-}
-
-export interface ListChildren {
-  readonly parent: ExecutionId;
-  readonly after?: ExecutionId;
-  readonly limit: number;
-}
-
-export interface ChildSummary {
-  readonly id: ExecutionId;
-  readonly pipeline: PipelineName;
-  readonly status: Status;
-}
-
-export interface ReadAttachment {
-  readonly id: ExecutionId;
-  readonly name: string;
-}
-
-/** A file that an execution attached, without its content. */
-export interface AttachmentSummary {
-  /** The name. */
-  readonly name: string;
-  /** The media type. */
-  readonly type: string;
-  /** The size in bytes. */
-  readonly bytes: number;
-  /** When it was attached. */
-  readonly at: Instant;
 }
 
 export interface Attachment {

@@ -236,9 +236,7 @@ export function etcdFault(error: Partial<ServiceError>): Fault | undefined {
   return new Fault(
     'store-rejected',
     `etcd rejected a request: ${details}. Nothing was changed.${hint}`,
-    {
-      cause: error,
-    },
+    { cause: error },
   );
 }
 

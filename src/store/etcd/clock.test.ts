@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../../contract/testing/manual-clock.ts';
 import { seededRandom } from '../../support/random.ts';
-import { ManualClock } from '../../testing/manual-clock.ts';
 import { RevisionClock, RevisionLog } from './clock.ts';
 
 test('a revision is known since the first notice of it or of a later one', () => {

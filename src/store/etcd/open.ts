@@ -1,18 +1,21 @@
 // The etcd store (3.4 or newer): any number of processes on one cluster, all keys below one prefix.
 // It keeps sessions and leases, but no executions.
 
+import type { ChannelCredentials } from '@grpc/grpc-js';
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
 import { type Clock, systemClock } from '../../support/clock.ts';
-import { InvalidInput } from '../../support/fault.ts';
+import { Fault, InvalidInput } from '../../support/fault.ts';
+import { loadPackage } from '../../support/load-package.ts';
 import { boundedText, integerOption, rejectUnknownOptions, shown } from '../../support/options.ts';
 import { systemTimers } from '../../support/timer.ts';
 import { acquire, withdraw } from './acquire.ts';
-import { connect, describeDurability } from './connect.ts';
+import { type Driver, EtcdClient } from './client.ts';
 import { Connection } from './connection.ts';
 import { Database } from './database.ts';
 import { joinStore } from './join-store.ts';
 import { keysUnder } from './keys.ts';
+import { MEMBER_LIST, STATUS } from './messages.ts';
 import { Pulses } from './pulses.ts';
 import {
   inspectLease,
@@ -41,11 +44,7 @@ export interface EtcdStoreOptions {
    * For `https`, in PEM: `ca` (default: the system's), and this client's own `cert` and `key` if
    * etcd requires them.
    */
-  readonly tls?: {
-    readonly ca?: string;
-    readonly cert?: string;
-    readonly key?: string;
-  };
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   /** Milliseconds after which a call counts as unknown, 10 to 600,000. Default 3,000. */
   readonly callTimeoutMs?: number;
   /**
@@ -143,7 +142,7 @@ function sessionsOf(database: Database, pulses: Pulses): SessionStore {
     list: (query) => listSessions(database, query),
     leases: (id) => listCarried(database, id),
     sweep: (request) => sweep(database, request),
-    recover: () => recover(database),
+    recover: async ({ remote }) => (remote === true ? { extended: 0 } : recover(database)),
   };
 }
 
@@ -156,4 +155,88 @@ function leasesOf(database: Database, hints: Hints): LeaseStore {
     events: (query) => readEvents(database, query),
     list: (query) => listLeases(database, query),
   };
+}
+
+// Creates a client from the options.
+
+async function connect(
+  options: Pick<EtcdStoreOptions, 'endpoints' | 'tls'> & { readonly callTimeoutMs: number },
+): Promise<EtcdClient> {
+  const urls = endpointsOf(options);
+  const driver = await loadPackage(
+    'The etcd store',
+    '@grpc/grpc-js',
+    () => import('@grpc/grpc-js'),
+  );
+  return new EtcdClient(driver, {
+    targets: options.endpoints.map(targetOf),
+    credentials: credentialsFor(urls, options, driver),
+    callTimeoutMs: options.callTimeoutMs,
+  });
+}
+
+/**
+ * Takes the port from the text, because a parsed URL does not distinguish its scheme's default port
+ * from no port.
+ */
+function targetOf(endpoint: string): string {
+  const port = /:(\d+)\/?$/.exec(endpoint)?.[1] ?? '2379';
+  return `${new URL(endpoint).hostname}:${port}`;
+}
+
+function endpointsOf({ endpoints }: Pick<EtcdStoreOptions, 'endpoints'>): readonly URL[] {
+  if (!Array.isArray(endpoints) || endpoints.length === 0) {
+    throw new InvalidInput(
+      `endpoints must be an array of URLs, such as ['http://10.0.0.1:2379']; got ${shown(endpoints)}.`,
+    );
+  }
+  const urls = endpoints.map((endpoint: unknown) => {
+    const url = typeof endpoint === 'string' && URL.canParse(endpoint) ? new URL(endpoint) : null;
+    if (url !== null && /^https?:$/.test(url.protocol)) return url;
+    throw new InvalidInput(
+      `endpoints must be http:// or https:// URLs, such as http://10.0.0.1:2379; got ${shown(endpoint)}.`,
+    );
+  });
+  if (urls.some(({ username, password }) => username !== '' || password !== '')) {
+    throw new InvalidInput(
+      'endpoints must not have a user or a password. Use a client certificate: tls: { ca, cert, key }.',
+    );
+  }
+  if (new Set(urls.map(({ protocol }) => protocol)).size > 1) {
+    throw new InvalidInput('endpoints must be all http:// or all https://.');
+  }
+  return urls;
+}
+
+function credentialsFor(
+  urls: readonly URL[],
+  { tls }: Pick<EtcdStoreOptions, 'tls'>,
+  driver: Driver,
+): ChannelCredentials {
+  if (tls !== undefined) rejectUnknownOptions('tls', tls, ['ca', 'cert', 'key']);
+  const isPlain = urls[0]?.protocol === 'http:';
+  if (isPlain && tls !== undefined) {
+    throw new InvalidInput('tls needs https:// endpoints; these are http://.');
+  }
+  if (isPlain) return driver.credentials.createInsecure();
+  const bytes = (pem: string | undefined): Buffer | null =>
+    pem === undefined ? null : Buffer.from(pem);
+  return driver.credentials.createSsl(bytes(tls?.ca), bytes(tls?.key), bytes(tls?.cert));
+}
+
+/** Reports durability: an acknowledged write is on the disks of more than half of the members. */
+async function describeDurability(client: EtcdClient): Promise<string> {
+  const { version } = await client.read(STATUS, {});
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major < 3 || (major === 3 && minor < 4)) {
+    throw new Fault(
+      'server-too-old',
+      `Holdfast needs etcd 3.4 or newer; this is ${version}. Nothing was opened. Upgrade the server.`,
+    );
+  }
+  const { members } = await client.read(MEMBER_LIST, {});
+  const spare = Math.ceil(members.length / 2) - 1;
+  return spare === 0
+    ? `the end of every process, not the loss of a machine (etcd ${version}, ${members.length} members)`
+    : `the loss of any ${spare} of ${members.length} machines (etcd ${version})`;
 }

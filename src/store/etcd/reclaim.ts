@@ -113,14 +113,7 @@ async function holdBack(database: Database): Promise<number> {
   }
 }
 
-interface Held {
-  readonly ids: readonly SessionId[];
-  readonly until: number;
-  readonly isNew: boolean;
-  readonly cause: string;
-}
-
-async function sessionsToHold(database: Database, tx: Transaction): Promise<Held> {
+async function sessionsToHold(database: Database, tx: Transaction) {
   const { keys } = tx;
   const live = await liveSessions(tx);
   const { now } = tx;

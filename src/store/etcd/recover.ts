@@ -90,12 +90,7 @@ async function liftFences(
   const origin = raisedOrigin(issued + UNDER_WAY_MAX, presented);
   tx.put(keys.epoch, JSON.stringify({ origin }));
   if (request.endHalt) tx.delete(keys.halt);
-  tx.append({
-    kind: 'epoch-raised',
-    at: tx.now,
-    actor: request.actor,
-    cause: request.reason,
-  });
+  tx.append({ kind: 'epoch-raised', at: tx.now, actor: request.actor, cause: request.reason });
   return epochOf(origin);
 }
 

@@ -69,12 +69,24 @@ export async function adopt(queries: Queries, policy: LeasePolicy): Promise<bool
       const reason = seen.home
         ? `server started anew, from ${from} to ${system_id}/${timeline}`
         : 'tables were created anew, as by a restore from a dump';
-      await liftFences(queries, { actor: 'holdfast', reason, endHalt: false });
+      const by = timelinesSince(seen, { system_id, timeline });
+      await liftFences(queries, { actor: 'holdfast', reason, endHalt: false }, by);
     }
     await play(queries, extendLiving(policy));
   }
   await queries.rows(ADOPT, [system_id, timeline]);
   return true;
+}
+
+/**
+ * Each failover begins a timeline and raises the epoch. An asynchronous standby may not know a raise
+ * that another server made before, but its own timeline comes after that server's. So each timeline
+ * in between counts as one epoch (T-3).
+ */
+function timelinesSince(seen: Identity, now: Identity): number {
+  const isSameSystem = !differs(seen.system_id, now.system_id);
+  if (!isSameSystem || seen.timeline === null || now.timeline === null) return 1;
+  return Math.max(now.timeline - seen.timeline, 1);
 }
 
 /** A value that could not be read on one side proves nothing. */

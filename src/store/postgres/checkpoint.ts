@@ -4,9 +4,9 @@ import type { CheckpointResult, SaveCheckpoint } from '../../lease/port.ts';
 import { loadTerm } from '../sql/leases/views.ts';
 import { type Database, statement } from './database.ts';
 import { play } from './gateway.ts';
-import { haltIfAhead } from './halt.ts';
 import { noteLostRace } from './lost-race.ts';
 import { chainIsComplete, liveChain } from './predicates.ts';
+import { haltIfAhead } from './recover.ts';
 
 const CHECKPOINT = statement(`
   with ${liveChain('$3')}

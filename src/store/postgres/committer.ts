@@ -12,10 +12,11 @@
 //     that was applied changes nothing.
 
 import { AssertionFault } from '../../support/assert.ts';
-import type { Clock } from '../../support/clock.ts';
+import { type Clock, systemClock } from '../../support/clock.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
-import { jittered, type Random } from '../../support/random.ts';
-import type { Timers } from '../../support/timer.ts';
+import { wordsIn } from '../../support/options.ts';
+import { jittered, type Random, systemRandom } from '../../support/random.ts';
+import { systemTimers, type Timers } from '../../support/timer.ts';
 import { type Committing, type Database, type Queries, stateOf, toFault } from './database.ts';
 
 export interface StoreEnvironment {
@@ -24,9 +25,17 @@ export interface StoreEnvironment {
   readonly clock: Clock;
 }
 
+export const SYSTEM: StoreEnvironment = {
+  timers: systemTimers,
+  random: systemRandom,
+  clock: systemClock,
+};
+
 export interface Flusher<Item, Result> {
   /** The number of concurrent flushes. */
   readonly lanes: number;
+  /** The longest time for which a flush repeats before its items fail; 10 s by default. */
+  readonly repeatMs?: number;
   /** The key or keys that must not be in flight twice. */
   keysOf(item: Item): string | readonly string[];
   /** False for an item that needs more than a flush can do. */
@@ -59,17 +68,14 @@ const FLUSH_ITEMS_MAX = 1_000;
  */
 const FLUSH_CHARS_MAX = 8 * 1024 * 1024;
 
-/** The longest time for which a flush repeats before its items fail. */
 const REPEAT_MS_MAX = 10_000;
 
 const PAUSE_MS_MAX = 250;
 
 /** Faults that concern the whole flush, not one item. */
-const OF_ALL: ReadonlySet<string> = new Set([
-  'store-unavailable',
-  'outcome-unknown',
-  'store-sealed',
-]);
+const OF_ALL: ReadonlySet<string> = new Set(
+  wordsIn('store-unavailable outcome-unknown store-sealed'),
+);
 
 /** The number of lost races for a unique key. With a newer snapshot, the loser sees the winner. */
 const CLASHES_MAX = 5;
@@ -89,6 +95,11 @@ export class Committer<Item, Result> {
     this.#flusher = flusher;
     this.#environment = environment;
     this.#lanesFree = flusher.lanes;
+  }
+
+  /** True if a flush begins at the end of this turn of the event loop. */
+  get isDue(): boolean {
+    return this.#isScheduled;
   }
 
   push(item: Item): Promise<Result> {
@@ -177,7 +188,7 @@ export class Committer<Item, Result> {
 
   async #repeat(batch: readonly Queued<Item, Result>[]): Promise<readonly (Result | undefined)[]> {
     const items = batch.map(({ item }) => item);
-    return withRetries(this.#environment, async () => {
+    return this.#withRetries(async () => {
       try {
         return await this.#flusher.flush(items);
       } catch (fault) {
@@ -189,10 +200,14 @@ export class Committer<Item, Result> {
 
   /** Runs outside the lane, so neither its neighbours nor the next flush wait for it. */
   #settleAlone(queued: Queued<Item, Result>): void {
-    withRetries(this.#environment, () => this.#flusher.settle(queued.item)).then(
+    this.#withRetries(() => this.#flusher.settle(queued.item)).then(
       (result) => this.#succeed(queued, result),
       this.#failing(queued),
     );
+  }
+
+  #withRetries<Value>(work: () => Promise<Value>): Promise<Value> {
+    return withRetries(this.#environment, work, this.#flusher.repeatMs);
   }
 
   #failing(queued: Queued<Item, Result>): (reason: unknown) => void {
@@ -225,6 +240,7 @@ export class Committer<Item, Result> {
 export async function withRetries<Result>(
   environment: StoreEnvironment,
   work: () => Promise<Result>,
+  repeatMs: number = REPEAT_MS_MAX,
 ): Promise<Result> {
   const { clock, random, timers } = environment;
   const startedMs = clock.monotonicMs();
@@ -237,7 +253,7 @@ export async function withRetries<Result>(
       isUnclear ||= fault instanceof OutcomeUnknown;
       const again = fault instanceof OutcomeUnknown || fault instanceof StoreUnavailable;
       if (!again && !(isClash(fault) && tries <= CLASHES_MAX)) throw fault;
-      const isTime = clock.monotonicMs() - startedMs >= REPEAT_MS_MAX;
+      const isTime = clock.monotonicMs() - startedMs >= repeatMs;
       if (again && isTime) throw isUnclear ? unclear(fault) : fault;
     }
     await timers.pause(jittered(random, Math.min(2 ** tries, PAUSE_MS_MAX), 0.5));

@@ -2,15 +2,16 @@
 
 import type { Client, Pool, PoolConfig } from 'pg';
 import { Fault, InvalidInput, StoreUnavailable } from '../../support/fault.ts';
+import { loadPackage } from '../../support/load-package.ts';
 import { integerOption } from '../../support/options.ts';
-import { loadPackage } from '../load-package.ts';
 import { numbersForBigints, type Queries, statement } from './database.ts';
+import { clientClass } from './primary.ts';
 import type { PostgresStoreOptions } from './store-options.ts';
 
 export type Driver = Pick<typeof import('pg'), 'Client' | 'Pool' | 'types'>;
 
 export async function loadDriver(): Promise<Driver> {
-  return (await loadPackage('PostgreSQL', 'pg', () => import('pg'))).default;
+  return (await loadPackage('The PostgreSQL store', 'pg', () => import('pg'))).default;
 }
 
 /**
@@ -34,6 +35,7 @@ function poolConfig(options: PostgresStoreOptions, pg: Driver): PoolConfig {
   const types = numbersForBigints(pg.types);
   return {
     ...connection(options.url, options),
+    Client: clientClass(pg, options.url),
     max,
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: false,
@@ -89,18 +91,17 @@ function connection(url: string, options: PostgresStoreOptions): PoolConfig {
     // The server's limit is shorter, so the outcome is known. The client gives up only if the
     // server is silent.
     query_timeout: cutMs + connectMs,
-    ...(options.pooler === true ? {} : { statement_timeout: cutMs, options: startUp() }),
+    ...(options.pooler === true
+      ? {}
+      : { statement_timeout: cutMs, options: SETTINGS.map((each) => `-c ${each}`).join(' ') }),
     keepAlive: true,
     application_name: 'holdfast',
   };
 }
 
-function startUp(): string {
-  return SETTINGS.map((each) => `-c ${each}`).join(' ');
-}
-
 export async function connectDirectly(options: PostgresStoreOptions, pg: Driver): Promise<Client> {
-  const client = new pg.Client(connection(options.directUrl ?? options.url, options));
+  const url = options.directUrl ?? options.url;
+  const client = new (clientClass(pg, url))(connection(url, options));
   client.on('error', ignored);
   await client.connect();
   return client;

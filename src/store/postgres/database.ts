@@ -10,6 +10,7 @@ import {
   StoreSealed,
   StoreUnavailable,
 } from '../../support/fault.ts';
+import { type BoundText, StatementGroup } from './statement-group.ts';
 
 /**
  * One SQL text, prepared once per connection. Write `hf.` for the schema and `hf_now()` for the
@@ -48,6 +49,12 @@ export interface Queries {
     statement: Statement,
     values: readonly unknown[],
   ): Promise<readonly Row[]>;
+}
+
+/** A statement with its values. */
+export interface Bound {
+  readonly statement: Statement;
+  readonly values: readonly unknown[];
 }
 
 /** The outcome of an `attempt` body: commit or roll back, and the result to return. */
@@ -96,6 +103,29 @@ export class Database implements Queries {
       keep: true,
       result: await queries.rows<Row>(statement, values),
     }));
+  }
+
+  /**
+   * Runs several statements in one transaction. It sends them together and waits once, unless each
+   * transaction begins with its settings. Returns the rows of each.
+   */
+  async together(all: readonly Bound[]): Promise<readonly (readonly QueryResultRow[])[]> {
+    const { types } = this.#pool.options;
+    if (this.#config.settings === undefined && types !== undefined) {
+      const bound = all.map(({ statement, values }) => this.#bound(statement, values));
+      const group = new StatementGroup(bound, types);
+      try {
+        // The pool returns a promise, and drops the connection after an error.
+        return await (this.#pool.query(group) as unknown as Promise<StatementGroup['results']>);
+      } catch (cause) {
+        throw toFault(cause);
+      }
+    }
+    return this.attempt(async (queries) => {
+      const result: (readonly QueryResultRow[])[] = [];
+      for (const { statement, values } of all) result.push(await queries.rows(statement, values));
+      return { keep: true, result };
+    });
   }
 
   /** Runs one transaction on one connection, and rolls back if `body` throws. */
@@ -167,13 +197,16 @@ export class Database implements Queries {
     statement: Statement,
     values: readonly unknown[],
   ): Promise<readonly Row[]> {
-    const { name, text } = this.#prepared(statement);
-    const config = { text, values: [...values], ...(this.#config.prepare ? { name } : {}) };
     try {
-      return (await queries.query<Row>(config)).rows;
+      return (await queries.query<Row>(this.#bound(statement, values))).rows;
     } catch (cause) {
       throw toFault(cause);
     }
+  }
+
+  #bound(statement: Statement, values: readonly unknown[]): BoundText & { values: unknown[] } {
+    const { name, text } = this.#prepared(statement);
+    return { text, values: [...values], ...(this.#config.prepare ? { name } : {}) };
   }
 
   /**
@@ -241,9 +274,7 @@ export function toFault(cause: unknown): Fault {
       : new Fault(
           'store-rejected',
           `PostgreSQL rejected a statement (${state}): ${what}. Nothing was changed.${state === NO_RIGHT ? GRANT : ''}`,
-          {
-            cause,
-          },
+          { cause },
         );
   }
   if (error.severity === 'FATAL' && /^(28|3D|53|57P03)/.test(state)) return notSent(cause);

@@ -5,7 +5,7 @@
 import type { Client } from 'pg';
 import type { LeaseKey } from '../../lease/names.ts';
 import { Listeners } from '../../support/listeners.ts';
-import { type Database, quoteIdentifier, statement } from './database.ts';
+import { type Database, type Queries, quoteIdentifier, statement } from './database.ts';
 
 const NOTIFY = statement('select pg_notify($1, $2)');
 
@@ -34,6 +34,11 @@ export class Hints {
     // Reopens a lost connection at the next hint.
     if (this.#listeners.size > 0) this.#listening ??= this.#open();
     await this.#database.rows(NOTIFY, [this.#channel, key]).catch(() => undefined);
+  }
+
+  /** Sends no key. It is delivered after the commit, to this process too. */
+  async notifyWithin(queries: Queries): Promise<void> {
+    await queries.rows(NOTIFY, [this.#channel, '']);
   }
 
   listen(listener: (key: LeaseKey) => void): () => void {

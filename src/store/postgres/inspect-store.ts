@@ -9,6 +9,7 @@ import { quoteIdentifier, toFault } from './database.ts';
 import { knownMigrations } from './migrate.ts';
 import { OLDEST_SNAPSHOT, type SnapshotRow, snapshotProblem } from './oldest-snapshot.ts';
 import { type Way, wayOf } from './pooler.ts';
+import { clientClass } from './primary.ts';
 import { type PostgresStoreOptions, schemaOf } from './store-options.ts';
 
 const CONNECT_MS = 5_000;
@@ -52,7 +53,7 @@ export async function inspectPostgresStore(options: PostgresStoreOptions): Promi
   const schema = schemaOf(options);
   const table = `${quoteIdentifier(schema)}.migration`;
   const pg = await loadDriver();
-  const client = new pg.Client({
+  const client = new (clientClass(pg, options.url))({
     connectionString: options.url,
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: CONNECT_MS,

@@ -1,7 +1,9 @@
-import { epochOf, raisedOrigin } from '../../lease/fence.ts';
+import { epochOf, type Fence, raisedOrigin } from '../../lease/fence.ts';
 import type { EpochRaised, RaiseEpoch } from '../../lease/port.ts';
 import { noticesOfRaise } from '../../lease/session.ts';
+import { halt } from '../sql/leases/events.ts';
 import { type Database, type Queries, statement } from './database.ts';
+import { plainGatewayOf } from './gateway.ts';
 
 // A separate statement takes the lock before the next one reads the sequence. Otherwise two
 // concurrent raises would lift it to the same value, and fences would be issued twice (T-3).
@@ -54,4 +56,15 @@ export async function liftFences(
   await queries.rows(NOTIFY_ALL, [noticesOfRaise(lastIssued, origin)]);
   await queries.rows(RECORD, [request.actor, request.reason, request.endHalt]);
   return epochOf(origin);
+}
+
+/**
+ * A caller showed a fence that this store never issued. Halt grants until an operator acts (T-4).
+ */
+export async function haltIfAhead(
+  database: Database,
+  fence: Fence,
+  refusal: { readonly why: string },
+): Promise<void> {
+  if (refusal.why === 'fence-ahead') await plainGatewayOf(database).write(() => halt(fence));
 }

@@ -2,11 +2,14 @@
 
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { boundedText } from '../../support/options.ts';
+import { boundedText, wordsIn } from '../../support/options.ts';
 
 /** Options of `openPostgresStore`. */
 export interface PostgresStoreOptions {
-  /** The URL of the database, such as `postgres://user@host/database`. */
+  /**
+   * The URL of the database, such as `postgres://user@host/database`. It may name several hosts,
+   * `postgres://user@a:5432,b:5432/database`: each connection goes to the primary among them.
+   */
   readonly url: string;
   /**
    * A URL that bypasses the pooler, for LISTEN, if `url` leads to one in transaction mode. Without
@@ -36,19 +39,9 @@ export interface PostgresStoreOptions {
   readonly onBoundary?: (phase: 'before' | 'after', n: number) => void;
 }
 
-export const OPTION_NAMES: readonly (keyof PostgresStoreOptions)[] = [
-  'url',
-  'directUrl',
-  'schema',
-  'policy',
-  'connectionsMax',
-  'pooler',
-  'prepare',
-  'connectTimeoutMs',
-  'statementTimeoutMs',
-  'nowSql',
-  'onBoundary',
-];
+export const OPTION_NAMES: readonly (keyof PostgresStoreOptions)[] = wordsIn(
+  'url directUrl schema policy connectionsMax pooler prepare connectTimeoutMs statementTimeoutMs nowSql onBoundary',
+);
 
 export function schemaOf(options: PostgresStoreOptions): string {
   const schema = boundedText('schema', options.schema ?? 'holdfast', 48);

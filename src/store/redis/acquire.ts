@@ -7,7 +7,7 @@ import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Acquire, AcquireResult, Withdraw, Withdrawn } from '../../lease/port.ts';
 import { AssertionFault, assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
-import { type Database, kindOf, optional } from './database.ts';
+import { type Database, kindOf, optionalArgument } from './database.ts';
 import {
   APPEND_EVENTS,
   CHAINS,
@@ -193,8 +193,10 @@ export function acquire(
       request.session,
       request.attempt,
       database.seen,
-      ...[request.wait, request.reopen, request.fromCheckpointBefore].map(flag),
-      optional(request.tenureMsMax?.toString()),
+      ...[request.wait, request.reopen, request.fromCheckpointBefore].map((value) =>
+        value === true ? 1 : 0,
+      ),
+      optionalArgument(request.tenureMsMax?.toString()),
       policy.flapUnitMs,
       policy.reservationMs,
       policy.ticketMs,
@@ -204,10 +206,6 @@ export function acquire(
       ? undefined
       : answerOf(database, request, viewOf(reply, policy));
   });
-}
-
-function flag(value: boolean | undefined): number {
-  return value === true ? 1 : 0;
 }
 
 type Seen = ReturnType<typeof viewOf>;

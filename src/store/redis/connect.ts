@@ -2,10 +2,10 @@
 
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { type Fault, InvalidInput, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
-import { boundedText, integerOption, shown } from '../../support/options.ts';
+import { loadPackage } from '../../support/load-package.ts';
+import { boundedText, integerOption, shown, wordsIn } from '../../support/options.ts';
 import { jittered, systemRandom } from '../../support/random.ts';
 import { systemTimers } from '../../support/timer.ts';
-import { loadPackage } from '../load-package.ts';
 import { toFault } from './database.ts';
 
 interface ScriptOptions {
@@ -66,16 +66,9 @@ export interface RedisStoreOptions {
   readonly nowLua?: string;
 }
 
-export const OPTION_NAMES: readonly (keyof RedisStoreOptions)[] = [
-  'url',
-  'client',
-  'namespace',
-  'policy',
-  'connectTimeoutMs',
-  'silenceMs',
-  'durability',
-  'nowLua',
-];
+export const OPTION_NAMES: readonly (keyof RedisStoreOptions)[] = wordsIn(
+  'url client namespace policy connectTimeoutMs silenceMs durability nowLua',
+);
 
 export function prefixOf(options: RedisStoreOptions): string {
   const namespace = boundedText('namespace', options.namespace ?? 'holdfast', 128);
@@ -107,11 +100,7 @@ export async function connect(options: RedisStoreOptions): Promise<Connected> {
   }
   // The caller closes its own client.
   if (client !== undefined) {
-    return {
-      client: checked(client),
-      whyOffline: () => undefined,
-      close: async () => undefined,
-    };
+    return { client: checked(client), whyOffline: () => undefined, close: async () => undefined };
   }
   return connectTo(boundedText('url', url, 4_096), options);
 }
@@ -137,7 +126,7 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
     range,
   );
   const silenceMs = integerOption('silenceMs', options.silenceMs ?? 15_000, range);
-  const { createClient } = await loadPackage('Redis', 'redis', () => import('redis'));
+  const { createClient } = await loadPackage('The Redis store', 'redis', () => import('redis'));
   let isOpen = false;
   const client = createClient({
     url,

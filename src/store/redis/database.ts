@@ -116,7 +116,7 @@ export function kindOf(reply: readonly unknown[]): string {
 }
 
 /** Encodes an optional argument. `given` decodes it in the script. */
-export function optional(value: string | undefined): string {
+export function optionalArgument(value: string | undefined): string {
   return value === undefined ? '' : `=${value}`;
 }
 

@@ -2,8 +2,11 @@
 // keeps no executions. README.md beside this file describes its guarantees, and what a failover may
 // lose.
 
+import { epochOf } from '../../lease/fence.ts';
+import type { LeaseKey } from '../../lease/names.ts';
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
+import { Listeners } from '../../support/listeners.ts';
 import { rejectUnknownOptions } from '../../support/options.ts';
 import { acquire, withdraw } from './acquire.ts';
 import {
@@ -11,10 +14,11 @@ import {
   durabilityOf,
   OPTION_NAMES,
   prefixOf,
+  type RedisClient,
+  type RedisListener,
   type RedisStoreOptions,
 } from './connect.ts';
 import { Database } from './database.ts';
-import { Hints } from './hints.ts';
 import { SERVER_TIME_LUA } from './lua.ts';
 import {
   inspectLease,
@@ -102,7 +106,7 @@ function sessionsOf(database: Database, policy: LeasePolicy): SessionStore {
     list: (query) => listSessions(database, query),
     leases: (id) => listCarried(database, id),
     sweep: (request) => sweep(database, policy, request),
-    recover: () => recover(database, policy),
+    recover: async ({ remote }) => (remote === true ? { extended: 0 } : recover(database, policy)),
   };
 }
 
@@ -115,4 +119,83 @@ function leasesOf(database: Database, policy: LeasePolicy): LeaseStore {
     events: (query) => readEvents(database, query),
     list: (query) => listLeases(database, query),
   };
+}
+
+// Hints that a key may be free. The scripts publish them if a session waits, and one connection
+// listens. A hint may be lost, so waiters also poll.
+//
+// The same connection preserves the epoch if all keys are deleted. Each client subscribes to a
+// channel named after the epoch that it knows. The script that begins a new store asks the server
+// which of these channels have a subscriber (T-3).
+
+class Hints {
+  readonly #client: RedisClient;
+  readonly #channel: string;
+  readonly #epochChannel: string;
+  readonly #listeners: Listeners<[LeaseKey]> = new Listeners();
+  #listening: RedisListener | undefined;
+  #epoch = 0;
+  #closed = false;
+
+  constructor(client: RedisClient, keyOf: (name: string) => string) {
+    this.#client = client;
+    this.#channel = keyOf('meta:hints');
+    this.#epochChannel = keyOf('meta:epoch:');
+  }
+
+  /**
+   * Subscribes to the channel of this fence's epoch. Resolves when the server knows it, or cannot
+   * be reached.
+   */
+  async announce(fence: number): Promise<void> {
+    const epoch = epochOf(fence);
+    if (this.#closed || (epoch <= this.#epoch && this.#listening !== undefined)) return;
+    this.#epoch = Math.max(this.#epoch, epoch);
+    if (this.#listening === undefined) await this.#open();
+    else await this.#subscribeToEpoch(this.#listening).catch(() => undefined);
+  }
+
+  listen(listener: (key: LeaseKey) => void): () => void {
+    if (this.#closed) return () => undefined;
+    if (this.#listening === undefined) void this.#open();
+    return this.#listeners.listen(listener);
+  }
+
+  /** Closes even if it is not connected yet, because an unavailable server would never connect. */
+  close(): void {
+    this.#closed = true;
+    this.#listeners.clear();
+    if (this.#listening !== undefined) drop(this.#listening);
+    this.#listening = undefined;
+  }
+
+  /** The client reopens a lost connection. Until then, waiters only poll. */
+  async #open(): Promise<void> {
+    const listening = this.#client.duplicate() as RedisListener;
+    this.#listening = listening;
+    listening.on('error', () => undefined);
+    try {
+      await listening.connect();
+      await listening.subscribe(this.#channel, (message) =>
+        this.#listeners.call(message as LeaseKey),
+      );
+      await this.#subscribeToEpoch(listening);
+      if (!this.#closed) return;
+    } catch {
+      this.#listening = undefined;
+    }
+    drop(listening);
+  }
+
+  /** No message is ever published on this channel. */
+  async #subscribeToEpoch(listening: RedisListener): Promise<void> {
+    await listening.subscribe(`${this.#epochChannel}${this.#epoch}`, () => undefined);
+  }
+}
+
+/** Some clients throw if they are destroyed twice, some reject later. */
+function drop(listening: RedisListener): void {
+  Promise.resolve()
+    .then(() => listening.destroy())
+    .catch(() => undefined);
 }

@@ -58,7 +58,7 @@ export const EXTEND_LIVING = `
 `;
 
 /**
- * The highest epoch that a connected client knows (src/store/redis/hints.ts); 0 without such a
+ * The highest epoch that a connected client knows (src/store/redis/open.ts); 0 without such a
  * client.
  */
 const KNOWN_EPOCH = `

@@ -16,7 +16,7 @@ import type {
 } from '../../lease/port.ts';
 import { assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
-import { type Database, kindOf, optional } from './database.ts';
+import { type Database, kindOf, optionalArgument } from './database.ts';
 import { APPEND_EVENTS, CHAINS, HINTS, script, WRITE_SESSION } from './lua.ts';
 import { toChain } from './records.ts';
 import { onKnownServer, SAME_SERVER } from './recover.ts';
@@ -63,7 +63,7 @@ export async function openSession(
   const reply = await database.run<OpenReply>(OPEN_SESSION, [
     request.id,
     request.owner,
-    optional(request.parent),
+    optionalArgument(request.parent),
     ttlMs,
     graceWithin(request.graceMs, ttlMs),
     JSON.stringify(request.metadata),
@@ -170,8 +170,8 @@ export async function endSession(database: Database, request: EndSession): Promi
   const { id, by } = request;
   const values =
     by.kind === 'owner'
-      ? [id, optional(by.owner), by.exit, '', '']
-      : [id, '', 'revoked', optional(by.reason), optional(by.actor)];
+      ? [id, optionalArgument(by.owner), by.exit, '', '']
+      : [id, '', 'revoked', optionalArgument(by.reason), optionalArgument(by.actor)];
   const reply = await database.run<EndReply>(END, values);
   if (kindOf(reply) === 'ended') return { kind: 'ended', replayed: false };
   const decision = decideEnd(toChain(reply[2]), request, reply[1] as Instant);

@@ -20,7 +20,7 @@ import type { LeasePolicy } from '../../lease/policy.ts';
 import type { LeaseStore } from '../../lease/port.ts';
 import { assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
-import { type Argument, type Database, kindOf, optional } from './database.ts';
+import { type Argument, type Database, kindOf, optionalArgument } from './database.ts';
 import { APPEND_EVENTS, CHAINS, END_TERM, HINTS, type Script, script, TERMS } from './lua.ts';
 import { toChain, toLease } from './records.ts';
 import { HALT, onKnownServer, SAME_SERVER } from './recover.ts';
@@ -193,7 +193,7 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
       }
       // Copy the bytes, so that a caller that changes its array before they are sent cannot change
       // the stored value (K-3).
-      const values = [session, seq, digest, optional(type), Uint8Array.from(bytes)];
+      const values = [session, seq, digest, optionalArgument(type), Uint8Array.from(bytes)];
       const decision = await terms.change(
         { script: SAVE, decide: decideCheckpoint },
         request,
@@ -204,7 +204,7 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
 
     async beginIntent(request) {
       const { session, effect, note } = request;
-      const values = [session, effect, optional(note), policy.intentsMax];
+      const values = [session, effect, optionalArgument(note), policy.intentsMax];
       const decision = await terms.change(
         { script: BEGIN, decide: decideBeginIntent },
         request,
@@ -225,7 +225,7 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
 
     async release(request) {
       const { session, exit, cause } = request;
-      const values = [session, exit, optional(cause), policy.reservationMs];
+      const values = [session, exit, optionalArgument(cause), policy.reservationMs];
       const decision = await terms.change(
         { script: RELEASE, decide: decideRelease },
         request,
@@ -246,7 +246,7 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
 
     async requestDrain(request) {
       const { actor, reason, deadlineMs, successor } = request;
-      const values = [request.request, actor, reason, deadlineMs, optional(successor)];
+      const values = [request.request, actor, reason, deadlineMs, optionalArgument(successor)];
       const decision = await terms.change({ script: DRAIN, decide: decideDrain }, request, values);
       if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
       return decision.kind === 'apply'

@@ -6,21 +6,20 @@ import type { ArchivedPlace, ListArchived, RetentionStore } from '../../features
 import {
   ARCHIVED_LABELS,
   type ArchivedLabel,
-  type ArchivedRow,
   archivedLabels,
   fromArchived,
   toArchived,
 } from '../../features/retention/rows.ts';
 import { toInstant } from '../../support/clock.ts';
-import { LIST_ROWS_MAX } from '../contract/execution-store.ts';
+import { wordsIn } from '../../support/options.ts';
+import { LIST_ROWS_MAX } from '../contract/execution-reads.ts';
 import { STATUS_CODES } from '../execution-rows.ts';
 import { countGiven, type Lists } from './newest-first.ts';
-import { all, type Gateway, one, type Script, sql } from './script.ts';
+import { all, every, found, type Gateway, one, type Script, sql } from './script.ts';
 
-const NAMES = [
-  ...['id', 'project', 'pipeline', 'status', 'submitted_at', 'ended_at', 'archived_at'],
-  ...['key', 'tags', 'parent_id', 'redrive_of', 'place', 'digest'],
-];
+const NAMES = wordsIn(
+  'id project pipeline status submitted_at ended_at archived_at key tags parent_id redrive_of place digest erased',
+);
 
 // The transaction that removes the execution holds its row, so no other one writes this.
 const KEEP = sql(`
@@ -99,10 +98,34 @@ const COUNT = sql(`
 
 export function archivesOf({ read }: Gateway) {
   return {
-    archived: (id) => read(() => archived(id)),
+    archived: (id) => read(() => found(READ, { id }, toArchived)),
     archivedEdge: (query) => read(() => archivedEdge(query)),
     listArchived: (query) => read(() => listArchived(query)),
   } satisfies Partial<RetentionStore>;
+}
+
+const LOCK = sql(`
+  select ${COLUMNS}
+    from hf.archived as a
+   where a.id = :id
+     for no key update of a`);
+
+export function* lockArchived(id: ExecutionId): Script<ArchivedExecution | undefined> {
+  return yield* found(LOCK, { id }, toArchived);
+}
+
+// The primary key of labels begins with project and kind, and the archived row has the rest.
+const FORGET_TAGS = sql(`
+  delete from hf.archived_label as l
+   where l.kind = ${ARCHIVED_LABELS.tag}
+     and l.project = (select a.project from hf.archived as a where a.id = :id)
+     and l.value = any (:tags::text[])
+     and l.ended_at = (select a.ended_at from hf.archived as a where a.id = :id)
+     and l.execution_id = :id`);
+
+/** Tags are values of the user. Words of the key stay, as the key does (F-13). */
+export function* forgetTags({ id, tags }: Pick<ArchivedExecution, 'id' | 'tags'>): Script<void> {
+  yield* all(FORGET_TAGS, { id, tags });
 }
 
 export function* keepArchived(execution: ArchivedExecution): Script<void> {
@@ -111,11 +134,6 @@ export function* keepArchived(execution: ArchivedExecution): Script<void> {
   for (const label of archivedLabels(execution)) {
     yield* all(LABEL, { id, project, endedAt, ...label });
   }
-}
-
-function* archived(id: ExecutionId): Script<ArchivedExecution | undefined> {
-  const row = yield* one<ArchivedRow>(READ, { id });
-  return row === undefined ? undefined : toArchived(row);
 }
 
 /** Checks of many rows block other requests, so a page ends after some. */
@@ -132,8 +150,7 @@ function* archivedEdge(query: ListArchived): Script<ArchivedPlace | undefined> {
 function* listArchived(query: ListArchived): Script<readonly ArchivedExecution[]> {
   const label = yield* rarestLabel(query, wordsOf(query));
   const { list } = leadOf(query, label);
-  const rows = yield* all<ArchivedRow>(list, parametersOf(query, label));
-  return rows.map(toArchived);
+  return yield* every(list, parametersOf(query, label), toArchived);
 }
 
 function wordsOf({ words }: ListArchived): readonly string[] {

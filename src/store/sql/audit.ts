@@ -15,10 +15,19 @@ import type {
   NoteResult,
   RecordOperation,
 } from '../../features/audit/port.ts';
-import { type AuditRow, fromAudit, storedAction, toAudit } from '../../features/audit/rows.ts';
+import { fromAudit, storedAction, toAudit } from '../../features/audit/rows.ts';
 import type { Instant } from '../../support/clock.ts';
-import { countGiven, edgeOf, ifGiven, type Lists, newestFirst } from './newest-first.ts';
-import { all, type Gateway, one, type Script, sql, wrote } from './script.ts';
+import { LIST_ROWS_MAX } from '../contract/execution-reads.ts';
+import {
+  countGiven,
+  edgeOf,
+  FIRST_ID,
+  ifGiven,
+  LAST_ID,
+  type Lists,
+  newestFirst,
+} from './newest-first.ts';
+import { all, every, type Gateway, one, type Script, sql, sqlPerDialect, wrote } from './script.ts';
 
 const COLUMNS = 'id, at, project, actor, act, target_kind, target_id, reason, was, became';
 
@@ -43,15 +52,42 @@ const IS_KNOWN = sql(`
    where e.id = :target_id::uuid
      and e.project = :project -- guard: known`);
 
+const FILTERS = [
+  ifGiven('target_kind', ':kind'),
+  ifGiven('target_id', ':target'),
+  ifGiven('actor', ':actor'),
+  ifGiven('act', ':act'),
+];
+
 function listBy(index: string, lead: Readonly<Record<string, string>>): Lists {
-  const filters = [
-    ifGiven('target_kind', ':kind'),
-    ifGiven('target_id', ':target'),
-    ifGiven('actor', ':actor'),
-    ifGiven('act', ':act'),
-  ];
-  return newestFirst({ select: COLUMNS, table: 'audit', id: 'id', index, lead, filters });
+  const list = { select: COLUMNS, table: 'audit', id: 'id', index, lead };
+  return newestFirst({ ...list, filters: FILTERS });
 }
+
+/**
+ * The questions of one execution are few. `coalesce` and the cast leave PostgreSQL only the index of
+ * targets.
+ */
+const OF_EXECUTION = sqlPerDialect(
+  {
+    sqlite: ['in (', ')', 'project = :project'],
+    postgres: ['= any (array(', '))', 'coalesce(project = :project, false)'],
+  },
+  ([open, close, isOfProject]) => `
+  select ${COLUMNS}
+    from hf.audit indexed by audit_target
+   where ${isOfProject}
+     and target_kind in ('execution', 'interaction')
+     and target_id ${open}
+         select :execution::text
+          union all
+         select q.id
+           from (select i.id from hf.interaction as i where i.execution_id = :execution::uuid limit ${LIST_ROWS_MAX}) as q${close}
+     and coalesce(id >= coalesce(:downTo, ${FIRST_ID}) and id < coalesce(:before, ${LAST_ID}), false)
+     and ${FILTERS.join('\n     and ')}
+   order by id::text desc
+   limit :limit`,
+);
 
 const project = ':project';
 const BY_PROJECT = listBy('audit_list', { project });
@@ -96,12 +132,13 @@ function* note({ id, project, audit }: Note): Script<NoteResult> {
 }
 
 function* listAudit(query: ListAudit): Script<readonly AuditRecord[]> {
-  return (yield* all<AuditRow>(indexFor(query).list, valuesOf(query))).map(toAudit);
+  const statement = query.execution === undefined ? indexFor(query).list : OF_EXECUTION;
+  return yield* every(statement, valuesOf(query), toAudit);
 }
 
 function* auditEdge(query: ListAudit): Script<AuditId | undefined> {
   const { target, actor, action } = query;
-  if (countGiven(target, actor, action) < 2) return undefined;
+  if (query.execution !== undefined || countGiven(target, actor, action) < 2) return undefined;
   return yield* edgeOf(indexFor(query).edge, valuesOf(query));
 }
 

@@ -53,7 +53,7 @@ import { toExecution } from '../execution-rows.ts';
 import { writeAudit } from './audit.ts';
 import { deliverTo, type Natives } from './changes.ts';
 import { dueInTurn, takeDue } from './due.ts';
-import { lockExecution } from './executions.ts';
+import { IS_ERASED, lockExecution } from './executions.ts';
 import {
   columnNames,
   type FoundRow,
@@ -65,7 +65,7 @@ import {
   UNIT_COLUMNS,
   unitIn,
 } from './interactions.ts';
-import { all, type Gateway, one, type Script, sql } from './script.ts';
+import { all, every, type Gateway, one, type Script, sql, sqlPerDialect } from './script.ts';
 
 const OPEN = INTERACTION_CODES.open;
 const EARLY = INTERACTION_CODES.early;
@@ -131,12 +131,16 @@ const CLOSE_OTHERS = sql(`
 // Every late answer is counted, but kept only while there is room (W-5).
 const COUNT_LATE = sql('update hf.interaction set late = late + 1 where id = :id');
 
-const KEEP_LATE = sql(`
+const KEEP_LATE = sqlPerDialect(
+  IS_ERASED,
+  (isErased) => `
   insert into hf.late_answer (interaction_id, n, answer, digest, answered_by, answered_at)
   select i.id, i.late, :value::text, :digest::text, :actor::text, :at::bigint
     from hf.interaction as i
-   where i.id = :id
-     and i.late <= ${LATE_ANSWERS_MAX} -- guard: room`);
+   where i.id == :id
+     and i.late <= ${LATE_ANSWERS_MAX} -- guard: room
+     and not exists (select 1 from hf.execution as e where e.id == i.execution_id and ${isErased}) -- guard: erased`,
+);
 
 /** The caller has already counted the answer. */
 function* keepLate({ id, answer }: LateAnswer): Script<void> {
@@ -286,7 +290,7 @@ const ANSWERED = sql(`
    order by i.execution_id, i.call, i.item`);
 
 export function* answeredOf({ execution, call }: UnitPlace): Script<readonly Interaction[]> {
-  return (yield* all<InteractionRow>(ANSWERED, { execution, call })).map(toInteraction);
+  return yield* every(ANSWERED, { execution, call }, toInteraction);
 }
 
 interface LockedAwait extends AwaitCommandView, Loaded {
@@ -453,7 +457,9 @@ async function expireAwaits(
       : due.slice(0, limit);
   let [settled, started] = [0, 0];
   for (const place of taken) {
-    const done = await repeat(() => expire(natives, place), { notifies: isExpired });
+    const done = await repeat(() => expire(natives, place), {
+      notifies: ({ settled, started }) => settled + started > 0,
+    });
     settled += done.settled;
     started += done.started;
   }
@@ -467,16 +473,7 @@ async function expireAwaits(
   };
 }
 
-interface Expired {
-  readonly settled: number;
-  readonly started: number;
-}
-
-function isExpired({ settled, started }: Expired): boolean {
-  return settled + started > 0;
-}
-
-function* expire(natives: Natives, place: UnitPlace): Script<Expired> {
+function* expire(natives: Natives, place: UnitPlace) {
   const view = yield* lockAwait({ place, maySettle: () => true });
   const { unit, now, answered } = view;
   const due = unit === undefined ? undefined : decideDue({ unit, answered }, now);

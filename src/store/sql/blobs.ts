@@ -1,12 +1,8 @@
 // Attachments, and large payloads, which the projects that put them share (X-22, X-28, X-29).
 
 import type { ExecutionId } from '../../execution/names.ts';
-import type {
-  Attachment,
-  AttachmentSummary,
-  ExecutionStore,
-  ReadAttachment,
-} from '../contract/execution-store.ts';
+import type { AttachmentSummary } from '../contract/execution-reads.ts';
+import type { Attachment, ExecutionStore } from '../contract/execution-store.ts';
 import type {
   AttributeBlobs,
   Blob,
@@ -15,7 +11,7 @@ import type {
   ReadBlob,
 } from '../contract/payload-store.ts';
 import { STATUS_CODES } from '../execution-rows.ts';
-import { all, type Gateway, one, type Script, sql, sqlPerDialect } from './script.ts';
+import { all, found, type Gateway, one, type Script, sql, sqlPerDialect } from './script.ts';
 
 // A digest always has the same content, so the first put wins (X-22).
 const PUT = sql(`
@@ -23,10 +19,18 @@ const PUT = sql(`
   values (:digest, hf_now(), :project, :bytes)
       on conflict (digest) do nothing`);
 
+// A row may refer to it soon, so a drop must not take it (F-15).
+const HOLD = sql(`
+  select b.digest
+    from hf.blob as b
+   where b.digest = :digest
+     for key share of b`);
+
+// The time of the last put keeps a drop away (F-15).
 const NOTE = sql(`
   insert into hf.blob_of (digest, project, at, bytes)
   values (:digest, :project, hf_now(), :size)
-      on conflict do nothing`);
+      on conflict (digest, project) do update set at = excluded.at`);
 
 const GET = sql(`
   select b.bytes
@@ -84,7 +88,8 @@ const LIST_ATTACHMENTS = sqlPerDialect(
   select a.name, a.type, a.size as bytes, a.at
     from hf.attachment as a
    where a.execution_id = :id
-   order by ${name}`,
+   order by ${name}
+   limit :limit::bigint + 0`,
 );
 
 export function payloadsOf({
@@ -102,13 +107,15 @@ export function payloadsOf({
     missingBlobs: (query) => read(() => missingBlobs(query)),
     attributeBlobs: (request) => write(() => attributeBlobs(request)),
     referring: (query) => read(() => referring(query)),
-    attachment: (query) => read(() => readAttachment(query)),
-    attachments: (id) => read(() => listAttachments(id)),
+    attachment: (query) => read(() => found(READ_ATTACHMENT, query, toAttachment)),
+    attachments: (id, limit) => read(() => listAttachments(id, limit)),
   };
 }
 
 function* putBlob(blob: Blob): Script<void> {
-  yield* all(PUT, blob);
+  // A drop may have deleted it between the two statements.
+  do yield* all(PUT, blob);
+  while ((yield* one(HOLD, blob)) === undefined);
   yield* all(NOTE, { ...blob, size: blob.bytes.length });
 }
 
@@ -134,13 +141,11 @@ function* referring(query: ReadBlob): Script<readonly ExecutionId[]> {
   return rows.map(({ id }) => id);
 }
 
-function* readAttachment(query: ReadAttachment): Script<Attachment | undefined> {
-  const row = yield* one<AttachmentRow>(READ_ATTACHMENT, query);
-  return row === undefined ? undefined : toAttachment(row);
-}
-
-function* listAttachments(id: ExecutionId): Script<readonly AttachmentSummary[]> {
-  const rows = yield* all<AttachmentSummary>(LIST_ATTACHMENTS, { id });
+function* listAttachments(
+  id: ExecutionId,
+  limit: number = Number.MAX_SAFE_INTEGER,
+): Script<readonly AttachmentSummary[]> {
+  const rows = yield* all<AttachmentSummary>(LIST_ATTACHMENTS, { id, limit });
   return rows.map(({ name, type, bytes, at }) => ({ name, type, bytes, at }));
 }
 

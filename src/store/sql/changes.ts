@@ -6,6 +6,7 @@ import type { ExecutionRecord, StepHeartbeat } from '../../execution/execution.t
 import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { ExecutionId, Payload } from '../../execution/names.ts';
 import type { DeadLetter } from '../../features/repair/model.ts';
+import type { SessionId } from '../../lease/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Submit } from '../contract/execution-store.ts';
 import { heartbeatsText, holdsOf, STATUS_CODES, sagaOf } from '../execution-rows.ts';
@@ -22,6 +23,8 @@ export interface Natives {
   submit(request: Submit): Script<boolean>;
   /** Hands free slots of a key to executions that wait for one (X-12). */
   handOn(slots: KeySlots): Script<void>;
+  /** Neither the session nor an ancestor has ended (X-1). */
+  isOpen(session: SessionId): Script<boolean>;
 }
 
 export interface WaitingEnd {
@@ -80,8 +83,8 @@ export function* keepHeartbeats(
 }
 
 const POST = sql(`
-  insert into hf.inbox (execution_id, n, at, kind, name, body)
-  values (:id, :n, :at, :kind, :name, :body)`);
+  insert into hf.inbox (execution_id, n, at, kind, name, body, key)
+  values (:id, :n, :at, :kind, :name, :body, :key)`);
 
 /** The caller has saved the row with a count that includes this message (X-5). */
 export function* postMessage(id: ExecutionId, message: InboxMessage): Script<void> {

@@ -2,18 +2,12 @@
 
 import type { ExecutionId } from '../../execution/names.ts';
 import { parseRoute } from '../../execution/route.ts';
-import type { DeadLetter, DeadLetterGroup, DeadLetterRecord } from '../../features/repair/model.ts';
-import type { GroupDeadLetters, ListDeadLetters, RepairStore } from '../../features/repair/port.ts';
-import {
-  type DeadLetterGroupRow,
-  type DeadLetterRow,
-  fromDeadLetter,
-  toDeadLetter,
-  toDeadLetterGroup,
-} from '../../features/repair/rows.ts';
-import { LIST_ROWS_MAX } from '../contract/execution-store.ts';
+import type { DeadLetter } from '../../features/repair/model.ts';
+import type { ListDeadLetters, RepairStore } from '../../features/repair/port.ts';
+import { fromDeadLetter, toDeadLetter, toDeadLetterGroup } from '../../features/repair/rows.ts';
+import { LIST_ROWS_MAX } from '../contract/execution-reads.ts';
 import { countGiven, edgeOf, ifGiven, type Lists, newestFirst } from './newest-first.ts';
-import { all, type Gateway, one, type Script, sql } from './script.ts';
+import { all, every, found, type Gateway, one, type Script, sql } from './script.ts';
 
 const COLUMNS =
   'execution_id, project, pipeline, release, status, category, code, reason, step, attempts, at, redriven_by';
@@ -72,10 +66,11 @@ const OPEN = listBy(
 
 export function deadLettersOf({ read }: Gateway) {
   return {
-    deadLetter: (id) => read(() => deadLetter(id)),
-    deadLetters: (query) => read(() => deadLetters(query)),
+    deadLetter: (id) => read(() => found(READ, { id }, toDeadLetter)),
+    deadLetters: (query) => read(() => every(indexFor(query).list, query, toDeadLetter)),
     deadLettersEdge: (query) => read(() => deadLettersEdge(query)),
-    deadLetterGroups: (query) => read(() => deadLetterGroups(query)),
+    deadLetterGroups: (query) =>
+      read(() => every(GROUPS, { open: false, ...query }, toDeadLetterGroup)),
   } satisfies Partial<RepairStore>;
 }
 
@@ -83,15 +78,6 @@ export function deadLettersOf({ read }: Gateway) {
 export function* writeDeadLetter(id: ExecutionId, letter: DeadLetter): Script<void> {
   const { route = '' } = (yield* one<{ readonly route: string }>(ROUTE, { id })) ?? {};
   yield* all(WRITE, { id, ...parseRoute(route), ...fromDeadLetter(letter) });
-}
-
-function* deadLetter(id: ExecutionId): Script<DeadLetterRecord | undefined> {
-  const row = yield* one<DeadLetterRow>(READ, { id });
-  return row === undefined ? undefined : toDeadLetter(row);
-}
-
-function* deadLetters(query: ListDeadLetters): Script<readonly DeadLetterRecord[]> {
-  return (yield* all<DeadLetterRow>(indexFor(query).list, query)).map(toDeadLetter);
 }
 
 function* deadLettersEdge(query: ListDeadLetters): Script<ExecutionId | undefined> {
@@ -106,8 +92,4 @@ function indexFor({ pipeline, code, open }: ListDeadLetters): Lists {
   if (code !== undefined) return BY_CODE;
   if (pipeline !== undefined) return BY_PIPELINE;
   return open === true ? OPEN : BY_PROJECT;
-}
-
-function* deadLetterGroups(query: GroupDeadLetters): Script<readonly DeadLetterGroup[]> {
-  return (yield* all<DeadLetterGroupRow>(GROUPS, { open: false, ...query })).map(toDeadLetterGroup);
 }

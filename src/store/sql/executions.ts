@@ -3,29 +3,29 @@
 
 import { decideSubmit } from '../../execution/decide/submit.ts';
 import type { ExecutionRecord, TerminalStatus } from '../../execution/execution.ts';
-import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
-import type { ExecutionId, PipelineName } from '../../execution/names.ts';
+import type { HistoryEvent } from '../../execution/history.ts';
+import {
+  type ExecutionId,
+  type ExecutionRef,
+  keyOfRef,
+  type PipelineName,
+  type ProjectName,
+} from '../../execution/names.ts';
 import { parseRoute } from '../../execution/route.ts';
 import { toFence } from '../../lease/fence.ts';
 import type { Instant } from '../../support/clock.ts';
 import type {
   ChildSummary,
-  Claimed,
-  ExecutionStore,
   FullHistory,
   ListChildren,
+  NamedByKey,
   Outcome,
-  ReadCarried,
   ReadHistories,
-  ReadHistory,
-  ReadInbox,
-  Submit,
-  SubmitResult,
-} from '../contract/execution-store.ts';
+} from '../contract/execution-reads.ts';
+import type { Claimed, ExecutionStore, Submit, SubmitResult } from '../contract/execution-store.ts';
 import {
   type ExecutionRow,
   type HistoryRow,
-  type InboxRow,
   previousIn,
   TERMINAL_FROM,
   toExecution,
@@ -38,6 +38,8 @@ import {
   all,
   type Dialects,
   dialects,
+  every,
+  found,
   type Gateway,
   one,
   type Script,
@@ -60,6 +62,12 @@ export const EXECUTION_COLUMNS: Dialects = {
     '(select input.input from input where input.row_id = e.row_id) as input',
   ].join(', '),
   postgres: [...NAMES, 'e.input'].join(', '),
+};
+
+/** True if the values of `e` were erased. No other field of `about` is an object with this name. */
+export const IS_ERASED: Dialects = {
+  sqlite: `coalesce(instr(e.about, '"erased":{') > 0, false)`,
+  postgres: `coalesce(strpos(e.about, '"erased":{') > 0, false)`,
 };
 
 const READ = sqlPerDialect(
@@ -101,6 +109,22 @@ const LOCK = sqlPerDialect(
      for no key update of e`,
 );
 
+const LOCK_KEY = sqlPerDialect(
+  EXECUTION_COLUMNS,
+  (columns) => `
+  select ${columns}, hf_now() as now
+    from hf.execution as e
+   where e.project = :project
+     and e.key = :key
+     for no key update of e`,
+);
+
+const HAS_KEY = sql(`
+  select e.id
+    from hf.execution as e
+   where e.project = :project
+     and e.key = :key`);
+
 const APPEND = dialects({
   sqlite: `
   insert into history (row_id, seq, at, kind, name, body)
@@ -139,6 +163,23 @@ const HISTORY_PAGE = sqlPerDialect(
    limit :limit + 0`,
 );
 
+const HISTORY_SIZES = sqlPerDialect(
+  HISTORY,
+  (history) => `
+  select coalesce(octet_length(h.body), 0) as bytes
+    from ${history.one}
+     and h.seq > :after
+   order by h.seq
+   limit :limit + 0`,
+);
+
+const LAST_SEQ = sqlPerDialect(
+  HISTORY,
+  (history) => `
+  select max(h.seq) as seq
+    from ${history.one}`,
+);
+
 /**
  * Both stores know the size of a body without reading it, so histories that are left out cost
  * little.
@@ -161,6 +202,14 @@ const HISTORIES = sqlPerDialect(
 
 const INBOX_PAGE = sql(`
   select i.n, i.at, i.kind, i.name, i.body
+    from hf.inbox as i
+   where i.execution_id = :id
+     and i.n > :after
+   order by i.n
+   limit :limit + 0`);
+
+const INBOX_SIZES = sql(`
+  select coalesce(octet_length(i.body), 0) as bytes
     from hf.inbox as i
    where i.execution_id = :id
      and i.n > :after
@@ -210,21 +259,21 @@ const OUTCOMES = sqlPerDialect(
 export function readsOf({ read }: Gateway) {
   return {
     submitted: (request) => read(() => submitted(request)),
-    read: (id) => read(() => readExecution(id)),
+    read: (id) => read(() => found(READ, { id }, toExecution)),
+    idOfKey: (named) => read(() => idOfKey(named)),
     readMany: (ids) => read(() => readMany(ids)),
     outcomes: (ids) => read(() => readOutcomes(ids)),
-    history: (query) => read(() => readHistory(query)),
+    history: (query) => read(() => every(HISTORY_PAGE, query, toHistoryEvent)),
     histories: (query) => read(() => readHistories(query)),
     historyBytes: (id) => read(() => historyBytes(id)),
-    inbox: (query) => read(() => readInbox(query)),
+    bodySizes: ({ of, ...query }) =>
+      read(() =>
+        every(of === 'history' ? HISTORY_SIZES : INBOX_SIZES, query, ({ bytes }: Sized) => bytes),
+      ),
+    inbox: (query) => read(() => every(INBOX_PAGE, query, toInboxMessage)),
     children: (query) => read(() => listChildren(query)),
-    carried: (query) => read(() => carried(query)),
+    carried: (query) => read(() => every(CARRIED, query, toCarried)),
   } satisfies Partial<ExecutionStore>;
-}
-
-function* readExecution(id: ExecutionId): Script<ExecutionRecord | undefined> {
-  const row = yield* one<ExecutionRow>(READ, { id });
-  return row === undefined ? undefined : toExecution(row);
 }
 
 export function* readMany(ids: readonly ExecutionId[]): Script<readonly ExecutionRecord[]> {
@@ -232,6 +281,10 @@ export function* readMany(ids: readonly ExecutionId[]): Script<readonly Executio
   const rows = yield* all<ExecutionRow>(READ_MANY, { ids });
   const found = new Map(rows.map((row) => [row.id, row]));
   return [...new Set(ids)].flatMap((id) => found.get(id) ?? []).map(toExecution);
+}
+
+interface Sized {
+  readonly bytes: number;
 }
 
 type OutcomeRow = HistoryRow & {
@@ -286,16 +339,39 @@ export function* lockExecution(id: ExecutionId): Script<LockedRow | undefined> {
   return yield* one<LockedRow>(LOCK, { id });
 }
 
+function* idOfKey(named: NamedByKey): Script<ExecutionId | undefined> {
+  return (yield* one<{ readonly id: ExecutionId }>(HAS_KEY, named))?.id;
+}
+
+/** Locks the execution that has the key. */
+export function* lockKey(place: NamedByKey): Script<LockedRow | undefined> {
+  for (;;) {
+    const row = yield* one<LockedRow>(LOCK_KEY, place);
+    // The key may have moved to a row that the statement's snapshot does not contain. A later
+    // statement sees it.
+    if (row !== undefined || (yield* idOfKey(place)) === undefined) return row;
+  }
+}
+
+/** Locks the execution that an id or a key names (X-104). */
+export function* lockNamed(ref: ExecutionRef, project: ProjectName): Script<LockedRow | undefined> {
+  const key = keyOfRef(ref);
+  return key === undefined
+    ? yield* lockExecution(ref as ExecutionId)
+    : yield* lockKey({ project, key });
+}
+
 /**
  * Appends to the history. The caller has locked the row and saved its seq. No worker owns the
  * execution, so the row's seq is exact (X-5).
  */
-export function* appendEvent(id: ExecutionId, event: HistoryEvent): Script<void> {
-  yield* all(APPEND, { id, ...event });
+/** Exact also while a worker runs the execution. The caller has locked the row. */
+export function* lastSeqOf(id: ExecutionId): Script<number> {
+  return (yield* one<{ readonly seq: number }>(LAST_SEQ, { id }))?.seq ?? 0;
 }
 
-function* readHistory(query: ReadHistory): Script<readonly HistoryEvent[]> {
-  return (yield* all<HistoryRow>(HISTORY_PAGE, query)).map(toHistoryEvent);
+export function* appendEvent(id: ExecutionId, event: HistoryEvent): Script<void> {
+  yield* all(APPEND, { id, ...event });
 }
 
 function* historyBytes(id: ExecutionId): Script<number> {
@@ -320,10 +396,6 @@ function* readHistories({ ids, bytesMax }: ReadHistories): Script<readonly FullH
   });
 }
 
-function* readInbox(query: ReadInbox): Script<readonly InboxMessage[]> {
-  return (yield* all<InboxRow>(INBOX_PAGE, query)).map(toInboxMessage);
-}
-
 function* listChildren(query: ListChildren): Script<readonly ChildSummary[]> {
   type Row = { id: ExecutionId; pipeline: PipelineName; status: number };
   const rows = yield* all<Row>(CHILDREN_PAGE, query);
@@ -336,10 +408,6 @@ function* listChildren(query: ListChildren): Script<readonly ChildSummary[]> {
 
 /** A row with the body of its newest `claimed` event. */
 export type CarriedRow = ExecutionRow & { readonly claim_body: string | null };
-
-function* carried(query: ReadCarried): Script<readonly Claimed[]> {
-  return (yield* all<CarriedRow>(CARRIED, query)).map(toCarried);
-}
 
 export function toCarried(row: CarriedRow): Claimed {
   return {

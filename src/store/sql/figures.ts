@@ -18,8 +18,8 @@ import {
 import type { OverviewStore, ReadFigures } from '../../features/overview/port.ts';
 import { type Instant, toInstant } from '../../support/clock.ts';
 import { codesWith, STATUS_CODES, toStatus } from '../execution-rows.ts';
+import { IS_READY, routesUpTo } from './census.ts';
 import { FIRST_ID, LAST_ID } from './newest-first.ts';
-import { routesUpTo } from './routes.ts';
 import { all, dialects, type Gateway, one, type Script, sql, sqlPerDialect } from './script.ts';
 
 /** One more than the maximum shows that there are more. */
@@ -113,19 +113,12 @@ const DUE = (has: string): string =>
               and e.project = :project
               and e.ready_at <= hf_now()`;
 
-// PostgreSQL has two partial indexes; see census.ts.
 const READY = sqlPerDialect(
   {
-    sqlite: {
-      routes: 'select value as route from json_each(:routes)',
-      has: ['e.ready_at is not null and e.hold = 0'],
-    },
+    sqlite: { routes: 'select value as route from json_each(:routes)', has: IS_READY.sqlite },
     postgres: {
       routes: 'select jsonb_array_elements_text(:routes::jsonb) as route',
-      has: [
-        'e.ready_at is not null and e.hold = 0 and not e.gated',
-        'e.ready_at is not null and e.hold = 0 and e.gated',
-      ],
+      has: IS_READY.postgres,
     },
   },
   ({ routes, has }) =>
@@ -161,9 +154,13 @@ const BLOCKED = sql(`
            limit ${ROWS}) as blocked
    group by route`);
 
+const HOUR_MS = 3_600_000;
+
 const CAUSES = sql(`
-  select pipeline, code, step, count(*) as count, min(at) as first_at, max(at) as last_at, max(execution_id::text) as newest
-    from (select d.pipeline, d.code, d.step, d.at, d.execution_id
+  select pipeline, code, step, count(*) as count, min(at) as first_at, max(at) as last_at, max(execution_id::text) as newest,
+         count(case when status = ${STATUS_CODES.quarantined} then 1 end) as quarantined,
+         count(case when at > hf_now() - ${HOUR_MS} then 1 end) as last_hour
+    from (select d.pipeline, d.code, d.step, d.status, d.at, d.execution_id
             from hf.dead_letter as d indexed by dead_letter_open
            where d.redriven_by is null
              and (d.project collate "POSIX", d.execution_id) >= (:project, ${FIRST_ID})
@@ -291,11 +288,7 @@ function statusesOf(
   return counts;
 }
 
-type ReadyRow = {
-  readonly route: string;
-  readonly count: number;
-  readonly oldest: number | null;
-};
+type ReadyRow = { readonly route: string; readonly count: number; readonly oldest: number | null };
 
 function readyOf(
   rows: readonly ReadyRow[],
@@ -319,6 +312,8 @@ type CauseRow = {
   readonly first_at: Instant;
   readonly last_at: Instant;
   readonly newest: ExecutionId;
+  readonly quarantined: number;
+  readonly last_hour: number;
 };
 
 function* openDeadLetters(query: ReadFigures): Script<Figures['deadLetters']> {
@@ -333,7 +328,16 @@ function* openDeadLetters(query: ReadFigures): Script<Figures['deadLetters']> {
     ids.length === 0 ? [] : yield* all<{ id: string; reason: string }>(MESSAGES, { ids });
   const messages = new Map(texts.map(({ id, reason }) => [id, reason]));
   const causes = most.map((each) => ({ ...each, message: messages.get(each.newest) ?? '' }));
-  return { ...countUpTo(merged.reduce((sum, { count }) => sum + count, 0)), causes };
+  const sumOf = (name: 'count' | 'quarantined' | 'last_hour'): number =>
+    rows.reduce((sum, row) => sum + row[name], 0);
+  const total = countUpTo(sumOf('count'));
+  const part = (count: number): Count => ({ count, capped: total.capped });
+  return {
+    ...total,
+    quarantined: part(sumOf('quarantined')),
+    lastHour: part(sumOf('last_hour')),
+    causes,
+  };
 }
 
 function mergedCause(rows: readonly CauseRow[]): Omit<FailureCause, 'message'> {
@@ -343,6 +347,7 @@ function mergedCause(rows: readonly CauseRow[]): Omit<FailureCause, 'message'> {
     ...{ pipeline, code, newest },
     ...(step === null ? {} : { step: stepFamily(step) }),
     count: rows.reduce((sum, row) => sum + row.count, 0),
+    lastHour: rows.reduce((sum, row) => sum + row.last_hour, 0),
     firstAt: toInstant(Math.min(...rows.map((row) => row.first_at))),
     lastAt: toInstant(Math.max(...rows.map((row) => row.last_at))),
   };

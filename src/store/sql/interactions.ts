@@ -16,7 +16,7 @@ import {
   toInteraction,
 } from '../../features/awaits/rows.ts';
 import { countGiven, edgeOf, ifGiven, type Lists, newestFirst } from './newest-first.ts';
-import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
+import { all, every, found, type Gateway, type Script, sql } from './script.ts';
 
 /** Columns with the types that PostgreSQL needs to read rows from JSON. */
 export const UNIT = `execution_id uuid, call text, project text, pipeline text, name text, status smallint, items integer,
@@ -53,8 +53,11 @@ export function unitIn(row: FoundRow): AwaitUnit | undefined {
 
 export function interactionsOf({ read }: Pick<Gateway, 'read'>) {
   return {
-    interaction: (query) => read(() => readInteraction(query)),
-    interactions: (query) => read(() => listInteractions(query)),
+    interaction: (query) => read(() => found(READ, query, toFound)),
+    interactions: (query) => {
+      const list = query.execution === undefined ? indexFor(query).list : BY_EXECUTION;
+      return read(() => every(list, query, toFound));
+    },
     interactionsEdge: (query) => read(() => interactionsEdge(query)),
     lateAnswers: (query) => read(() => lateAnswers(query)),
   } satisfies Partial<AwaitStore>;
@@ -68,11 +71,6 @@ const READ = sql(`
     from hf.interaction as i ${WITH_UNIT}
    where i.id = :id
      and i.project = :project`);
-
-function* readInteraction(query: ReadInteraction): Script<InteractionFound | undefined> {
-  const row = yield* one<FoundRow>(READ, query);
-  return row === undefined ? undefined : toFound(row);
-}
 
 function toFound(row: FoundRow): InteractionFound {
   return { interaction: toInteraction(row), unit: unitIn(row) };
@@ -129,11 +127,6 @@ const BY_EXECUTION = sql(`
    order by i.id || '' desc
    limit :limit`);
 
-/** One filter selects the index; the statement checks the others row by row (W-10). */
-function* listInteractions(query: ListInteractions): Script<readonly InteractionFound[]> {
-  return (yield* all<FoundRow>(listFor(query), query)).map(toFound);
-}
-
 function* interactionsEdge(query: ListInteractions): Script<InteractionId | undefined> {
   const { open, execution, call, assignee, name } = query;
   if (execution !== undefined) return undefined;
@@ -142,11 +135,10 @@ function* interactionsEdge(query: ListInteractions): Script<InteractionId | unde
   return checks === (isLed ? 1 : 0) ? undefined : yield* edgeOf(indexFor(query).edge, query);
 }
 
-function listFor(query: ListInteractions): Sql {
-  return query.execution === undefined ? indexFor(query).list : BY_EXECUTION;
-}
-
-/** The indexes of open interactions contain only open ones. */
+/**
+ * One filter selects the index; the statement checks the others row by row (W-10). The indexes of
+ * open interactions contain only open ones.
+ */
 function indexFor({ open, assignee, name }: ListInteractions): Lists {
   if (open !== true) return BY_PROJECT;
   if (assignee !== undefined) return OPEN_BY_ASSIGNEE;

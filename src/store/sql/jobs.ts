@@ -10,8 +10,7 @@ import type {
   RepinExecution,
 } from '../../features/releases/port.ts';
 import type {
-  JobItem,
-  ListJobItems,
+  JobResults,
   NoteJobItem,
   RedriveResult,
   RepairStore,
@@ -19,17 +18,17 @@ import type {
 import {
   fromItemResult,
   fromRefusedItem,
-  type JobItemRow,
   toItemResult,
   toJobItem,
 } from '../../features/repair/rows.ts';
 import type { Instant } from '../../support/clock.ts';
+import { LIST_ROWS_MAX } from '../contract/execution-reads.ts';
 import type { CommandResult } from '../contract/execution-store.ts';
-import { holdsOf, toExecution } from '../execution-rows.ts';
+import { holdsOf, toExecution, toStatus } from '../execution-rows.ts';
 import { writeAudit } from './audit.ts';
 import { appendEvent, lockExecution } from './executions.ts';
 import { shareRelease } from './releases.ts';
-import { all, dialects, type Gateway, type Script, type Sql, sql } from './script.ts';
+import { all, dialects, every, type Gateway, type Script, type Sql, sql } from './script.ts';
 
 /** SQLite's column is named `target`. */
 function ofItems(text: string): Sql {
@@ -54,12 +53,18 @@ const NOTE = ofItems(`
       on conflict (job_id, target_id) do nothing`);
 
 const LIST = ofItems(`
-  select j.target_id as target, j.outcome, j.made, j.at
+  select j.target_id as target, j.outcome, j.made, j.at,
+         (select e.status from hf.execution as e where e.id = j.made) as made_status
     from hf.job_item as j
    where j.job_id = :job
      and j.target_id > coalesce(:after, '00000000-0000-0000-0000-000000000000'::uuid)
    order by j.target_id
    limit :limit`);
+
+const RESULTS = ofItems(`
+  select (select e.status from hf.execution as e where e.id = m.made) as status, count(*) as count
+    from (select j.made from hf.job_item as j where j.job_id = :job and j.made is not null limit ${LIST_ROWS_MAX}) as m
+   group by 1`);
 
 const REPIN = sql(`
   update hf.execution
@@ -71,11 +76,16 @@ const REPIN = sql(`
 export function jobsOf({
   read,
   repeat,
-}: Gateway): Pick<RepairStore, 'noteJobItem' | 'jobItems'> & Pick<ReleaseStore, 'repinExecution'> {
+}: Gateway): Pick<RepairStore, 'noteJobItem' | 'jobItems' | 'jobResults'> &
+  Pick<ReleaseStore, 'repinExecution'> {
   return {
     noteJobItem: (request) => repeat(() => noteJobItem(request)),
-    jobItems: (query) => read(() => jobItems(query)),
-    repinExecution: (request) => repeat(() => repinExecution(request), { notifies: isRepinned }),
+    jobItems: (query) => read(() => every(LIST, query, toJobItem)),
+    jobResults: (query) => read(() => jobResults(query)),
+    repinExecution: (request) =>
+      repeat(() => onceOfJob({ job: request.job, target: request.id }, () => repin(request)), {
+        notifies: ({ kind }) => kind === 'repinned',
+      }),
   };
 }
 
@@ -133,16 +143,13 @@ function* noteJobItem({ job, target, outcome }: NoteJobItem): Script<void> {
   yield* all(NOTE, { job, target, ...fromRefusedItem(outcome) });
 }
 
-function* jobItems(query: ListJobItems): Script<readonly JobItem[]> {
-  return (yield* all<JobItemRow>(LIST, query)).map(toJobItem);
-}
-
-function isRepinned({ kind }: ExecutionRepinned): boolean {
-  return kind === 'repinned';
-}
-
-function* repinExecution(request: RepinExecution): Script<ExecutionRepinned> {
-  return yield* onceOfJob({ job: request.job, target: request.id }, () => repin(request));
+function* jobResults({ job }: { readonly job: ExecutionId }): Script<JobResults> {
+  type Row = { readonly status: number | null; readonly count: number };
+  const rows = yield* all<Row>(RESULTS, { job });
+  const known = rows.flatMap(({ status, count }) =>
+    status === null ? [] : [[toStatus(status), count] as const],
+  );
+  return Object.fromEntries(known);
 }
 
 function* repin(request: RepinExecution): Script<ExecutionRepinned> {

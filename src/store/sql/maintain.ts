@@ -3,8 +3,9 @@
 
 import { decideCancel } from '../../execution/decide/command.ts';
 import { decideOverdue, PARENT_ENDED } from '../../execution/decide/overdue.ts';
-import type { ExecutionId, ProjectName } from '../../execution/names.ts';
-import { type ExecutionStore, LIST_ROWS_MAX } from '../contract/execution-store.ts';
+import { DETACHED_CALL, type ExecutionId, type ProjectName } from '../../execution/names.ts';
+import { LIST_ROWS_MAX } from '../contract/execution-reads.ts';
+import type { ExecutionStore } from '../contract/execution-store.ts';
 import { TERMINAL_FROM, toExecution } from '../execution-rows.ts';
 import { type Natives, saveExecution } from './changes.ts';
 import { isDone, runCommand } from './commands.ts';
@@ -76,7 +77,7 @@ const LOCK_ERRAND = sql(`
 
 // As in lists of children, only the index of parents fits.
 const OPEN_CHILDREN = sql(`
-  select e.id, e.project
+  select e.id, e.project, e.parent_call as call
     from hf.execution as e indexed by execution_parent
    where e.parent_id is not null
      and e.parent_id <= :parent_id
@@ -137,13 +138,7 @@ export function maintainer(
   };
 }
 
-interface Due {
-  readonly due: readonly ExecutionId[];
-  readonly isMoreDue: boolean;
-  readonly rest: DueRow | undefined;
-}
-
-function* findDue(limit: number): Script<Due> {
+function* findDue(limit: number) {
   const rows = yield* all<DueRow>(DUE, { limit: limit + 1 });
   const found = rows.filter(({ id }) => id !== null);
   const due = yield* takeDue(found, DUE_IN_TURN, limit);
@@ -202,10 +197,15 @@ function* cancelSome(natives: Natives, parent_id: ExecutionId, limit: number): S
   type Errand = { readonly parent_id: ExecutionId; readonly after_id: ExecutionId | null };
   const errand = yield* one<Errand>(LOCK_ERRAND, { parent_id });
   if (errand === undefined) return { cancelled: 0, isServed: false };
-  type Child = { readonly id: ExecutionId; readonly project: ProjectName };
+  type Child = {
+    readonly id: ExecutionId;
+    readonly project: ProjectName;
+    readonly call: string;
+  };
   const children = yield* all<Child>(OPEN_CHILDREN, { ...errand, limit });
   let cancelled = 0;
-  for (const child of children) {
+  for (const { call, ...child } of children) {
+    if (call.startsWith(DETACHED_CALL)) continue;
     // A running child that already has the request is left to its owner.
     const result = yield* runCommand(natives, { ...child, body: PARENT_ENDED }, decideCancel);
     if (isDone(result)) cancelled += 1;

@@ -1,4 +1,4 @@
-import { LIST_ROWS_MAX } from '../contract/execution-store.ts';
+import { LIST_ROWS_MAX } from '../contract/execution-reads.ts';
 import { type Dialects, dialects, one, type Script, type Sql } from './script.ts';
 
 export const FIRST_ID = "'00000000-0000-0000-0000-000000000000'::uuid";

@@ -2,9 +2,10 @@
 // facts about a row, so they are from one moment.
 
 import type { HistoryEventKind } from '../../execution/history.ts';
-import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
+import { DETACHED_CALL, type ExecutionId, type ProjectName } from '../../execution/names.ts';
 import { AWAIT_CODES, INTERACTION_CODES } from '../../features/awaits/rows.ts';
 import {
+  type About,
   CHILDREN_MAX,
   judgeExecution,
   judgeLetter,
@@ -21,17 +22,11 @@ import type { SessionId } from '../../lease/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import { SAGA_CODES, STATUS_CODES, toStatus } from '../execution-rows.ts';
 import { type SessionRow, toSession } from '../lease-rows.ts';
-import { all, dialects, one, type Script, sql, sqlPerDialect } from './script.ts';
+import { all, dialects, every, found, one, type Script, sql, sqlPerDialect } from './script.ts';
 
 interface Page {
   readonly broken: readonly BrokenInvariant[];
   readonly next?: string;
-}
-
-interface About {
-  readonly execution: ExecutionId;
-  readonly project: ProjectName;
-  readonly pipeline: PipelineName;
 }
 
 /** SQLite returns 0 or 1, PostgreSQL a boolean. */
@@ -256,6 +251,7 @@ const FACTS = sqlPerDialect(
                     limit 1)
          end as undelivered_child,
          exists (select 1 from hf.execution as p where p.id = e.parent_id and coalesce(p.status >= 10, false))
+         and substr(e.parent_call, 1, ${DETACHED_CALL.length}) <> '${DETACHED_CALL}'
          and not exists (select 1 from hf.errand as r where r.parent_id = e.parent_id and coalesce(r.after_id, ${FIRST_ID}) < e.id)
          and not exists (select 1 from hf.inbox as i indexed by inbox_asked where i.execution_id = e.id and i.kind = 'cancel' and i.kind in ('cancel', 'pause', 'resume')) as left_behind
     from hf.execution as e
@@ -283,7 +279,7 @@ interface WaitingRow extends About {
 
 /** Omits executions that do not wait. */
 export function* waitingFacts(ids: readonly ExecutionId[]): Script<readonly WaitingFacts[]> {
-  return ids.length === 0 ? [] : (yield* all<WaitingRow>(FACTS, { ids })).map(toWaiting);
+  return ids.length === 0 ? [] : yield* every(FACTS, { ids }, toWaiting);
 }
 
 function toWaiting(row: WaitingRow): WaitingFacts {
@@ -346,10 +342,7 @@ const PAGE = `
    order by p.project, p.key
    limit :limit`;
 
-const PAGE_OF_SLOTS = dialects({
-  sqlite: SLOTS.sqlite + PAGE,
-  postgres: SLOTS.postgres + PAGE,
-});
+const PAGE_OF_SLOTS = dialects({ sqlite: SLOTS.sqlite + PAGE, postgres: SLOTS.postgres + PAGE });
 
 const ONE = `
    where p.project = :project
@@ -367,8 +360,7 @@ function* checkSlots({ after, limit }: Reconcile): Script<Page> {
 }
 
 export function* slotFacts(project: string, key: string): Script<SlotFacts | undefined> {
-  const row = yield* one<SlotRow>(ONE_KEY, { project, key });
-  return row === undefined ? undefined : toSlots(row);
+  return yield* found(ONE_KEY, { project, key }, toSlots);
 }
 
 function toSlots({ wanted, ...row }: SlotRow): SlotFacts {

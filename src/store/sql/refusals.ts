@@ -1,4 +1,4 @@
-// Counts refused writes (J-11, J-12).
+// Counts refused writes (J-11, J-12, J-15).
 
 import {
   REFUSED_WRITES_MAX,
@@ -6,26 +6,31 @@ import {
   type RefusedWrites,
 } from '../../features/audit/model.ts';
 import type { AuditStore, ListRefusals } from '../../features/audit/port.ts';
-import { type RefusedWriteRow, toRefusedWrite } from '../../features/audit/rows.ts';
-import { all, dialects, type Gateway, type Script, sql } from './script.ts';
+import { toRefusedWrite } from '../../features/audit/rows.ts';
+import { all, dialects, every, type Gateway, type Script, sql } from './script.ts';
 
 const COLUMNS =
-  'execution_id, fence, verb, project, why, newest, session_id, owner, count, first_at, last_at';
+  'execution_id, fence, verb, project, why, newest, session_id, owner, transport, count, first_at, last_at, lost_at';
 
 const newer = (column: string): string =>
   `${column} = case when excluded.last_at >= r.last_at then excluded.${column} else r.${column} end`;
 
 // Adds to the line with the same execution, fence and verb. Reason, newest fence and session come
-// from the latest report (J-14).
+// from the latest report (J-14). The claim ended when its session did, or when a newer claim began
+// (J-15). The first report keeps that time, because the store deletes ended sessions.
 const ADD = sql(`
   insert into hf.refused_write as r (${COLUMNS})
-  values (:execution, :fence, :verb, :project, :why, :newest, :session, :owner, :count,
-          hf_now() - :firstAgoMs::bigint, hf_now() - :lastAgoMs::bigint)
+  values (:execution, :fence, :verb, :project, :why, :newest, :session::text, :owner, :transport, :count,
+          hf_now() - :firstAgoMs::bigint, hf_now() - :lastAgoMs::bigint,
+          coalesce((select s.ended_at from hf.session s where s.id = :session::text::uuid),
+                   (select e.claimed_at from hf.execution e where e.id = :execution and e.fence > :fence)))
       on conflict (execution_id, fence, verb) do update
      set ${newer('why')},
          ${newer('newest')},
          ${newer('session_id')},
          ${newer('owner')},
+         ${newer('transport')},
+         lost_at = coalesce(r.lost_at, excluded.lost_at),
          count = r.count + excluded.count,
          first_at = case when excluded.first_at < r.first_at then excluded.first_at else r.first_at end,
          last_at = case when excluded.last_at > r.last_at then excluded.last_at else r.last_at end`);
@@ -105,6 +110,5 @@ function* refusals(query: ListRefusals): Script<readonly RefusedWrite[]> {
   const { lastAt = Number.MAX_SAFE_INTEGER, fence = 0, verb = '' } = before ?? {};
   const place = { lastAt, of: before?.execution ?? FIRST_ID, fence, verb };
   const list = execution === undefined ? BY_PROJECT : BY_EXECUTION;
-  const rows = yield* all<RefusedWriteRow>(list, { project, execution, limit, ...place });
-  return rows.map(toRefusedWrite);
+  return yield* every(list, { project, execution, limit, ...place }, toRefusedWrite);
 }

@@ -2,6 +2,7 @@
 
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { ROUTE_MARK } from '../../execution/route.ts';
+import { changedByRollout } from '../../features/audit/decide.ts';
 import {
   decideRollout,
   differenceOf,
@@ -11,7 +12,6 @@ import {
   noSuchRelease,
 } from '../../features/releases/decide.ts';
 import {
-  type Activation,
   NO_ROLLOUT,
   type Release,
   type ReleaseKey,
@@ -19,13 +19,10 @@ import {
 } from '../../features/releases/model.ts';
 import type {
   ChangeRollout,
-  ListActivations,
   ListReleases,
-  ListRollouts,
   NotePreflight,
   OfPipeline,
   Pinned,
-  PipelineRollout,
   PreflightNoted,
   RegisterRelease,
   ReleaseRegistered,
@@ -33,11 +30,9 @@ import type {
   RolloutChanged,
 } from '../../features/releases/port.ts';
 import {
-  type ActivationRow,
   activationOf,
   fromRelease,
   fromRollout,
-  type PipelineRolloutRow,
   type ReleaseRow,
   type RolloutRow,
   toActivation,
@@ -46,8 +41,22 @@ import {
   toRollout,
 } from '../../features/releases/rows.ts';
 import { assert } from '../../support/assert.ts';
+import type { Instant } from '../../support/clock.ts';
+import { fittingIn } from '../../support/page-size.ts';
 import type { Submit } from '../contract/execution-store.ts';
-import { all, dialects, type Gateway, one, type Script, type Sql, sql, wrote } from './script.ts';
+import { writeAudit } from './audit.ts';
+import {
+  all,
+  dialects,
+  every,
+  found,
+  type Gateway,
+  one,
+  type Script,
+  type Sql,
+  sql,
+  wrote,
+} from './script.ts';
 
 const COLUMNS =
   'project, pipeline, name, artifact, digest, contract_version, contract, created_at, created_by, preflight, retired_at';
@@ -59,31 +68,21 @@ const REGISTER = sql(`
       on conflict (project, pipeline, name) do nothing
   returning name`);
 
-const READ = sql(`
+const ONE = `
   select ${COLUMNS}
     from hf.release
    where project = :project
      and pipeline = :pipeline
-     and name = :name`);
+     and name = :name`;
+
+const READ = sql(ONE);
 
 // A retirement waits until this transaction ends, or has committed before it (RE-6).
-const SHARE = sql(`
-  select ${COLUMNS}
-    from hf.release
-   where project = :project
-     and pipeline = :pipeline
-     and name = :name
-     for share`);
+const SHARE = sql(`${ONE} for share`);
 
 // Waits for submits that name the release (RE-6). If two callers note a preflight at once,
 // the second keeps the findings of the first.
-const LOCK = sql(`
-  select ${COLUMNS}
-    from hf.release
-   where project = :project
-     and pipeline = :pipeline
-     and name = :name
-     for update`);
+const LOCK = sql(`${ONE} for update`);
 
 const NAMED = sql(`
   select ${COLUMNS}
@@ -91,14 +90,19 @@ const NAMED = sql(`
    where name = :name
      and (:project::text is null or project = :project)`);
 
-const LIST = sql(`
-  select ${COLUMNS}
+const PAGE = `
     from hf.release indexed by release_list
    where project = :project
      and (:pipeline::text is null or pipeline = :pipeline)
      and (created_at, pipeline, name) < (:at, :beforePipeline, :beforeName)
    order by created_at desc, pipeline desc, name desc
-   limit :limit`);
+   limit :limit`;
+
+const LIST = sql(`
+  select ${COLUMNS}${PAGE}`);
+
+const SIZES = sql(`
+  select octet_length(contract) + coalesce(octet_length(preflight), 0) as bytes${PAGE}`);
 
 const NOW = sql('select hf_now() as now');
 
@@ -229,10 +233,12 @@ export function releasesOf({
     release: (key) => read(() => readRelease(key)),
     releases: (query) => read(() => listReleases(query)),
     notePreflight: (request) => repeat(() => notePreflight(request)),
-    changeRollout: (request) => repeat(() => changeRollout(request), { keeps: isChanged }),
+    changeRollout: (request) =>
+      repeat(() => changeRollout(request), { keeps: ({ kind }) => kind === 'changed' }),
     rollout: (query) => read(() => readRollout(ROLLOUT, query)),
-    rollouts: (query) => read(() => listRollouts(query)),
-    activations: (query) => read(() => listActivations(query)),
+    rollouts: (query) => read(() => every(ROLLOUTS, { after: '', ...query }, toPipelineRollout)),
+    activations: (query) =>
+      read(() => every(ACTIVATIONS, { before: LAST_VERSION, ...query }, toActivation)),
     pinned: (query) => read(() => pinned(query)),
   };
 }
@@ -251,8 +257,7 @@ function* registerRelease(request: RegisterRelease): Script<ReleaseRegistered> {
 }
 
 export function* readRelease(key: ReleaseKey): Script<Release | undefined> {
-  const row = yield* one<ReleaseRow>(READ, key);
-  return row === undefined ? undefined : toRelease(row);
+  return yield* found(READ, key, toRelease);
 }
 
 /** Refuses a submit that names a release which does not exist or has retired (RE-6). */
@@ -267,8 +272,7 @@ export function* refuseRelease({
 
 /** Keeps the release from retiring until the transaction ends. */
 export function* shareRelease(key: ReleaseKey): Script<Release | undefined> {
-  const row = yield* one<ReleaseRow>(SHARE, key);
-  return row === undefined ? undefined : toRelease(row);
+  return yield* found(SHARE, key, toRelease);
 }
 
 /** Finds the releases of this name in all pipelines, and in all projects by default. */
@@ -276,14 +280,17 @@ export function* releasesNamed(query: {
   readonly name: string;
   readonly project: string | undefined;
 }): Script<readonly Release[]> {
-  return (yield* all<ReleaseRow>(NAMED, query)).map(toRelease);
+  return yield* every(NAMED, query, toRelease);
 }
 
 function* listReleases(query: ListReleases): Script<readonly Release[]> {
-  const { before } = query;
+  const { before, bytesMax } = query;
   const at = before?.createdAt ?? Number.MAX_SAFE_INTEGER;
   const place = { at, beforePipeline: before?.pipeline ?? '', beforeName: before?.name ?? '' };
-  return (yield* all<ReleaseRow>(LIST, { ...query, ...place })).map(toRelease);
+  const page = { ...query, ...place };
+  if (bytesMax === undefined) return yield* every(LIST, page, toRelease);
+  const sizes = yield* every(SIZES, page, ({ bytes }: { readonly bytes: number }) => bytes);
+  return yield* every(LIST, { ...page, limit: fittingIn(sizes, bytesMax) }, toRelease);
 }
 
 function* notePreflight(request: NotePreflight): Script<PreflightNoted> {
@@ -291,14 +298,16 @@ function* notePreflight(request: NotePreflight): Script<PreflightNoted> {
   const row = yield* one<ReleaseRow>(LOCK, request);
   if (row === undefined) return { kind: 'refused', why: 'release-unknown', pipeline, name };
   const preflight = keptPreflight(toRelease(row).preflight, request.preflight, unseen);
-  const at = (yield* one<{ now: number }>(NOW))?.now;
+  const at = yield* storeTime();
   const text = JSON.stringify({ ...preflight, at });
   yield* all(NOTE, { project, pipeline, name, text });
   return { kind: 'noted', preflight };
 }
 
-function isChanged({ kind }: RolloutChanged): boolean {
-  return kind === 'changed';
+function* storeTime(): Script<Instant> {
+  const row = yield* one<{ readonly now: Instant }>(NOW);
+  assert(row !== undefined, 'the clock has one row');
+  return row.now;
 }
 
 /** Locks the release before its rollout, in the same order as submits. */
@@ -319,7 +328,9 @@ export function* changeRollout(request: ChangeRollout): Script<RolloutChanged> {
   }
   const { rollout: after, forced } = decision;
   yield* all(SAVE, { project, pipeline, ...fromRollout(after) });
-  yield* all(LOG, activationOf(request, { before: rollout, after, name, forced }));
+  const made = { before: rollout, after, name, forced };
+  yield* all(LOG, activationOf(request, made));
+  yield* writeAudit(request, changedByRollout(request, made), yield* storeTime());
   return { kind: 'changed', rollout: after };
 }
 
@@ -335,16 +346,7 @@ function* readRollout(statement: Sql, query: OfPipeline): Script<Rollout> {
   return row === undefined ? NO_ROLLOUT : toRollout(row);
 }
 
-function* listRollouts(query: ListRollouts): Script<readonly PipelineRollout[]> {
-  return (yield* all<PipelineRolloutRow>(ROLLOUTS, { after: '', ...query })).map(toPipelineRollout);
-}
-
 const LAST_VERSION = 2_147_483_647;
-
-function* listActivations(query: ListActivations): Script<readonly Activation[]> {
-  const values = { before: LAST_VERSION, ...query };
-  return (yield* all<ActivationRow>(ACTIVATIONS, values)).map(toActivation);
-}
 
 function* pinned({ project, pipeline }: OfPipeline): Script<readonly Pinned[]> {
   // SQL counts characters from one.

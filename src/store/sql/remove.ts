@@ -1,6 +1,5 @@
 // Removes ended executions that are due, with everything that belongs to them (F-1 … F-8).
 
-import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { ExecutionId } from '../../execution/names.ts';
 import { archivedOf, decideRemove, type RemoveRequest } from '../../features/retention/model.ts';
 import type {
@@ -13,7 +12,8 @@ import { type RemovableRow, toRemovable } from '../../features/retention/rows.ts
 import type { Instant } from '../../support/clock.ts';
 import { TERMINAL_FROM, toExecution } from '../execution-rows.ts';
 import { keepArchived } from './archived.ts';
-import { type LockedRow, lockExecution } from './executions.ts';
+import { IS_ERASED, type LockedRow, lockExecution } from './executions.ts';
+import { forgetLabels } from './labels.ts';
 import {
   all,
   type Dialects,
@@ -40,16 +40,19 @@ const WORDS: Dialects<{
   readonly continues: string;
   readonly continuedAs: string;
   readonly open: string;
+  readonly erased: string;
 }> = {
   sqlite: {
     continues: `(select substr(h.body, 15, 36) from history as h where h.row_id = e.row_id and h.seq = 1 and h.body like '{"continues":"%')`,
     continuedAs: `(select substr(h.body, 17, 36) from history as h where h.row_id = e.row_id and h.seq = e.seq and h.body like '{"continuedAs":"%')`,
     open: 'r.ended_at is null',
+    erased: IS_ERASED.sqlite,
   },
   postgres: {
     continues: `(select case when h.body ~ '^\\{"continues":"${ID}"' then substr(h.body, 15, 36)::uuid end from hf.history as h where h.execution_id = e.id and h.seq = 1)`,
     continuedAs: `(select case when h.body ~ '^\\{"continuedAs":"${ID}"' then substr(h.body, 17, 36)::uuid end from hf.history as h where h.execution_id = e.id and h.seq = e.seq)`,
     open: `r.status < ${TERMINAL_FROM}`,
+    erased: IS_ERASED.postgres,
   },
 };
 
@@ -57,16 +60,19 @@ const WORDS: Dialects<{
  * An execution can go when its creator is gone and everything that it created has ended (F-2).
  * PostgreSQL would read whole tables for `exists`. `between` leaves it only the index of parents.
  */
-function unless(text: (unused: string) => string): Sql {
-  return sqlPerDialect(WORDS, ({ continues, continuedAs, open }) =>
-    text(`
+function unless(text: (unused: string, erased: string) => string): Sql {
+  return sqlPerDialect(WORDS, ({ continues, continuedAs, open, erased }) =>
+    text(
+      `
      and (select p.id from hf.execution as p where p.id = e.parent_id) is null -- guard: parent
      and (select o.id from hf.execution as o where o.id = e.redrive_of) is null -- guard: redriven
      and (select b.id from hf.execution as b where b.id = ${continues}) is null -- guard: continues
      and (select c.id from hf.execution as c indexed by execution_parent where c.parent_id between e.id and e.id and c.parent_id is not null and c.ended_at is null limit 1) is null -- guard: children
      and (select r.id from hf.execution as r indexed by execution_redrive where r.redrive_of = e.id and r.redrive_of is not null and ${open}) is null -- guard: redrive
      and (select n.id from hf.execution as n where n.id = ${continuedAs} and n.ended_at is null) is null -- guard: continued
-`),
+`,
+      erased,
+    ),
   );
 }
 
@@ -77,7 +83,7 @@ const REDRIVEN_BY = '(select d.redriven_by from hf.dead_letter as d where d.exec
 // A separate statement after the lock sees everything committed before the lock. A later re-drive
 // waits for the lock and then finds no execution (F-5).
 const REMOVE = unless(
-  (unused) => `
+  (unused, erased) => `
   delete from hf.execution as e
    where e.id = :id
      and e.project = :project -- guard: project
@@ -86,6 +92,7 @@ const REMOVE = unless(
      ${unused}
      and (:late::bigint is null or ${LATE} = :late) -- guard: late
      and (:late::bigint is null or ${REDRIVEN_BY} is not distinct from :redrivenBy::uuid) -- guard: redriven-by
+     and (:late::bigint is null or ${erased} = :erased::boolean) -- guard: erased
   returning id`,
 );
 
@@ -114,24 +121,6 @@ const REST: readonly Sql[] = [
   sql('delete from hf.job_item where job_id = :id'),
   sql('delete from hf.errand where parent_id = :id'),
 ];
-
-const forgetLabel = (isValue: string): string => `
-  delete from hf.label as l
-   where l.project = :project
-     and l.kind = :kind
-     and l.name = :name
-     and ${isValue}
-     and l.execution_id = :id`;
-
-/** Finds labels by their value, because they have no index by execution. */
-const FORGET: Readonly<Record<'string' | 'number' | 'boolean', Sql>> = {
-  string: sql(forgetLabel('l.value = :value')),
-  number: sqlPerDialect({ sqlite: 'l.value = :value', postgres: 'l.number = :value' }, forgetLabel),
-  boolean: sqlPerDialect(
-    { sqlite: 'l.value = :value', postgres: 'l.value = :value::boolean::text' },
-    forgetLabel,
-  ),
-};
 
 const page = (isOfProject: string): Sql =>
   sql(`
@@ -178,7 +167,14 @@ export function removalsOf({
 function* remove(request: RemoveRequest): Script<Removal> {
   const { id, archived } = request;
   const locked = yield* lockExecution(id);
-  if (locked === undefined || !(yield* wrote(REMOVE, { ...request, ...archived?.seen }))) {
+  if (
+    locked === undefined ||
+    !(yield* wrote(REMOVE, {
+      ...request,
+      ...archived?.seen,
+      erased: archived?.seen.erased === true,
+    }))
+  ) {
     return yield* explain(request, locked);
   }
   const { row_id, now } = locked;
@@ -198,28 +194,20 @@ function* explain(request: RemoveRequest, locked: LockedRow | undefined): Script
   };
   const facts = yield* one<Facts>(FACTS, request);
   const redrivenBy = facts?.redriven_by ?? undefined;
+  const execution = locked === undefined ? undefined : toExecution(locked);
   const view = {
-    execution: locked === undefined ? undefined : toExecution(locked),
+    execution,
     hasOpenLetter: Boolean(facts?.has_open_letter),
-    seen: { late: facts?.late ?? 0, ...(redrivenBy && { redrivenBy }) },
+    seen: {
+      late: facts?.late ?? 0,
+      ...(redrivenBy && { redrivenBy }),
+      ...(execution?.erased && { erased: true as const }),
+    },
     isHeld: Boolean(facts?.in_use),
     isNeeded: false,
   };
   const decision = decideRemove(view, request, locked?.now ?? (0 as Instant));
   return decision.kind === 'kept' ? decision : { kind: 'kept', why: 'changed' };
-}
-
-const KINDS = { string: 1, number: 2, boolean: 3 } as const;
-
-/** Deletes the execution's labels (F-4). */
-function* forgetLabels({ id, project, tags, attributes }: ExecutionRecord): Script<void> {
-  for (const value of new Set(tags)) {
-    yield* all(FORGET.string, { id, project, kind: 0, name: '', value });
-  }
-  for (const [name, value] of Object.entries(attributes)) {
-    const type = typeof value as keyof typeof KINDS;
-    yield* all(FORGET[type], { id, project, kind: KINDS[type], name, value });
-  }
 }
 
 /** Lists executions that may be removed, one page at a time (F-8). */

@@ -25,7 +25,6 @@ import type { Reconcile, Reconciled, ReconcileStore } from '../../features/recon
 import type { SessionId } from '../../lease/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import {
-  type HistoryRow,
   ofPipeline,
   PREVIOUS_CODES,
   STATUS_CODES,
@@ -37,7 +36,7 @@ import { answeredOf, closeAwaits, loadUnit } from './awaits.ts';
 import { deliverTo, type Natives, saveExecution } from './changes.ts';
 import { appendEvent, lockExecution } from './executions.ts';
 import { CHECKS, slotFacts, waitingFacts } from './reconcile.ts';
-import { all, type Gateway, one, type Script, sql, sqlPerDialect, wrote } from './script.ts';
+import { all, found, type Gateway, one, type Script, sql, sqlPerDialect, wrote } from './script.ts';
 
 /** Sweeps, and returns true if this session has ended by then. */
 export type SweepFor = (session: SessionId) => Promise<boolean>;
@@ -126,8 +125,7 @@ const LAST_EVENT = sqlPerDialect(
 );
 
 function* lastEventOf(id: ExecutionId): Script<HistoryEvent | undefined> {
-  const row = yield* one<HistoryRow>(LAST_EVENT, { id });
-  return row === undefined ? undefined : toHistoryEvent(row);
+  return yield* found(LAST_EVENT, { id }, toHistoryEvent);
 }
 
 /** Queues a running execution that has no session (Z-10). */

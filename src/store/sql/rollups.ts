@@ -15,7 +15,7 @@ import type {
   RolledUp,
 } from '../../features/overview/port.ts';
 import { type Instant, toInstant } from '../../support/clock.ts';
-import { LIST_ROWS_MAX } from '../contract/execution-store.ts';
+import { LIST_ROWS_MAX } from '../contract/execution-reads.ts';
 import { toStatus } from '../execution-rows.ts';
 import { all, dialects, type Gateway, one, type Script, sql, sqlPerDialect } from './script.ts';
 
@@ -83,9 +83,9 @@ const ENDED_SINCE = {
 const ADD = sqlPerDialect(
   ENDED_SINCE,
   ({ join, where }) => `
-  insert into hf.rollup (project, step_ms, at, pipeline, status, bucket, count)
+  insert into hf.rollup (project, step_ms, at, pipeline, status, bucket, count, max_ms)
   ${PROJECTS}
-  select e.project, s.ms, e.ended_at / s.ms * s.ms, e.pipeline, e.status, ${bucketSql('(e.ended_at - e.submitted_at)')}, count(*)
+  select e.project, s.ms, e.ended_at / s.ms * s.ms, e.pipeline, e.status, ${bucketSql('(e.ended_at - e.submitted_at)')}, count(*), max(e.ended_at - e.submitted_at)
     from project as p
    cross join ${join}
    cross join (${STEPS}) as s
@@ -94,7 +94,8 @@ const ADD = sqlPerDialect(
      and substr(e.pipeline, 1, ${OWN_PREFIX.length}) <> '${OWN_PREFIX}'
    group by 1, 2, 3, 4, 5, 6
       on conflict (project, step_ms, at, pipeline, status, bucket) do update
-     set count = rollup.count + excluded.count`,
+     set count  = rollup.count + excluded.count,
+         max_ms = case when rollup.max_ms < excluded.max_ms then excluded.max_ms else rollup.max_ms end`,
 );
 
 const NAMES = `${PROJECTS} select name from project where name is not null`;
@@ -128,14 +129,17 @@ const NEWEST = `
     from (select r.* from hf.rollup as r where ${IN_RANGE} order by r.at desc limit ${LIST_ROWS_MAX}) as r
    where (:route::text is null or r.pipeline = :route or substr(r.pipeline, 1, length(:routes::text)) = :routes)`;
 
+/** Unknown if an older build counted one of them. */
+const LONGEST = 'case when count(*) = count(r.max_ms) then max(r.max_ms) end as max_ms';
+
 const BY_INTERVAL = sql(`
-  select r.at - (r.at - :from) % :intervalMs::bigint as at, r.status, r.bucket, sum(r.count)::bigint as count
+  select r.at - (r.at - :from) % :intervalMs::bigint as at, r.status, r.bucket, sum(r.count)::bigint as count, ${LONGEST}
     ${NEWEST}
    group by 1, 2, 3
    order by 1, 2, 3`);
 
 const BY_PIPELINE = sql(`
-  select r.pipeline, r.status, r.bucket, sum(r.count)::bigint as count
+  select r.pipeline, r.status, r.bucket, sum(r.count)::bigint as count, ${LONGEST}
     ${NEWEST}
    group by 1, 2, 3
    order by 1, 2, 3`);
@@ -170,7 +174,13 @@ function* endedSize(query: ReadEnded): Script<number> {
   return (yield* one<{ readonly size: number }>(SIZE, query))?.size ?? 0;
 }
 
-type CountRow = { readonly status: number; readonly bucket: number; readonly count: number };
+interface CountRow {
+  readonly status: number;
+  readonly bucket: number;
+  readonly count: number;
+  readonly max_ms: number | null;
+}
+
 type PlaceRow = CountRow & { readonly at: number; readonly pipeline: string };
 
 function* endedCounts(query: ReadEnded): Script<EndedSums> {
@@ -192,6 +202,7 @@ function* endedCounts(query: ReadEnded): Script<EndedSums> {
   };
 }
 
-function toEndedCount({ status, bucket, count }: CountRow): EndedCount {
-  return { status: toStatus(status) as TerminalStatus, bucket, count };
+function toEndedCount({ status, bucket, count, max_ms: maxMs }: CountRow): EndedCount {
+  const known = maxMs === null ? {} : { maxMs };
+  return { status: toStatus(status) as TerminalStatus, bucket, count, ...known };
 }

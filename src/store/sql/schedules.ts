@@ -1,10 +1,11 @@
 // Schedules (X-32, X-33). A change and its audit record are one transaction. It locks the row first
 // to know its former content; the guards of the statement decide if anything changes.
 
+import { decideCancel } from '../../execution/decide/command.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
-import type { PutWithinQuota } from '../../features/access/model.ts';
-import { changedSchedule } from '../../features/audit/decide.ts';
+import { changedSchedule, submittedBySchedule } from '../../features/audit/decide.ts';
 import {
+  decideOverlap,
   decidePauseSchedule,
   decideResumeSchedule,
   type Schedule,
@@ -12,7 +13,6 @@ import {
 import type {
   DueSchedules,
   FireSchedule,
-  ListSchedules,
   NamedSchedule,
   PutSchedule,
   ResumeSchedule,
@@ -20,15 +20,18 @@ import type {
   ScheduleFired,
   ScheduleResult,
   ScheduleStore,
+  ScheduleWritten,
+  TriggerSchedule,
 } from '../../features/schedules/port.ts';
 import { assert } from '../../support/assert.ts';
 import { toInstant } from '../../support/clock.ts';
-import { TERMINAL_FROM } from '../execution-rows.ts';
+import { STATUS_CODES, TERMINAL_FROM } from '../execution-rows.ts';
 import { inTurnOf, withLimit } from './access/projects.ts';
 import { writeAudit } from './audit.ts';
 import type { Natives } from './changes.ts';
+import { runCommand } from './commands.ts';
 import { dueInTurn, takeDue } from './due.ts';
-import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
+import { all, every, found, type Gateway, one, type Script, type Sql, sql } from './script.ts';
 
 const COLUMNS = 'project, id, at, paused, next_at, fired_at, last_execution, digest, plan, put_by';
 
@@ -58,6 +61,7 @@ const REPLACE = sql(`
    where project = :project
      and id = :id
      and digest <> :digest -- guard: content
+     and :ifExists::text is null -- guard: create-only
   returning ${COLUMNS}, hf_now() as now`);
 
 const READ = sql(`
@@ -134,9 +138,18 @@ const MOVE = sql(`
      and digest = :digest -- guard: fired-plan
   returning last_key`);
 
+// A trigger moves nothing, so it also works while the schedule is paused.
+const STAY = sql(`
+  select last_key, hf_now() as now
+    from hf.schedule
+   where project = :project
+     and id = :id
+     and digest = :digest -- guard: triggered-plan
+     for update`);
+
 // Finds the holders of keys: the execution of a fire, or its continuation.
 const KEYED = sql(`
-  select e.id, e.key, coalesce(e.status < ${TERMINAL_FROM}, false) as is_open
+  select e.id, e.key, e.status, e.has_place, e.place_key
     from hf.execution as e
    where e.project = :project
      and e.key = any (:keys::text[])
@@ -150,27 +163,38 @@ const NOTE = sql(`
    where project = :project
      and id = :id`);
 
+// The last execution failed. If an operator resumes the schedule, it does not count again (X-120).
+const FORGET = sql(`
+  update hf.schedule
+     set last_key = null
+   where project = :project
+     and id = :id`);
+
 export function schedulesOf({ read, write, repeat }: Gateway, natives: Natives): ScheduleStore {
   return {
     putSchedule: (request) => write(() => putSchedule(request)),
     schedule: (query) => read(() => readSchedule(READ, query)),
-    schedules: (query) => read(() => listSchedules(query)),
+    schedules: (query) => read(() => every(LIST, { after: '', ...query }, toSchedule)),
     pauseSchedule: (request) => write(() => pauseSchedule(request)),
     resumeSchedule: (request) => write(() => resumeSchedule(request)),
     removeSchedule: (request) => write(() => removeSchedule(request)),
     dueSchedules: (query) => read(() => dueSchedules(query)),
     fireSchedule: (request) => repeat(() => fireSchedule(natives, request), { notifies: isFired }),
+    triggerSchedule: (request) =>
+      repeat(() => triggerSchedule(natives, request), { notifies: isFired }),
   };
 }
 
-function* putSchedule(request: PutSchedule): Script<PutWithinQuota> {
-  const { project, quota } = request;
+function* putSchedule(request: PutSchedule): Script<ScheduleWritten> {
+  const { project, id, quota } = request;
   if (quota !== undefined) yield* all(IN_TURN, request);
   for (;;) {
     if (yield* change(undefined, request, INSERT)) return { kind: 'put', changed: true };
     const before = yield* readSchedule(LOCK, request);
     if (before !== undefined) {
-      return { kind: 'put', changed: yield* change(before, request, REPLACE) };
+      const changed = yield* change(before, request, REPLACE);
+      if (changed || before.digest === request.digest) return { kind: 'put', changed };
+      return { kind: 'refused', why: 'schedule-exists', id };
     }
     const room = yield* one<{ used: number; quota: number }>(ROOM, request);
     if (quota !== undefined && room !== undefined && room.used >= room.quota) {
@@ -217,12 +241,7 @@ function* change(
 }
 
 function* readSchedule(statement: Sql, key: NamedSchedule): Script<Schedule | undefined> {
-  const row = yield* one<ScheduleRow>(statement, key);
-  return row === undefined ? undefined : toSchedule(row);
-}
-
-function* listSchedules(query: ListSchedules): Script<readonly Schedule[]> {
-  return (yield* all<ScheduleRow>(LIST, { after: '', ...query })).map(toSchedule);
+  return yield* found(statement, key, toSchedule);
 }
 
 function* dueSchedules({ limit }: { readonly limit: number }): Script<DueSchedules> {
@@ -248,7 +267,14 @@ function isFired(result: ScheduleFired): boolean {
 interface Keyed {
   readonly id: ExecutionId;
   readonly key: string;
-  readonly is_open: boolean | number;
+  readonly status: number;
+  readonly has_place: boolean | number;
+  readonly place_key: string | null;
+}
+
+/** Only the caller that finds the expected time or plan gets the row, and locks it. */
+interface Held {
+  readonly last_key: string | null;
 }
 
 /**
@@ -256,22 +282,87 @@ interface Keyed {
  * that the schedule has moved.
  */
 function* fireSchedule(natives: Natives, request: FireSchedule): Script<ScheduleFired> {
-  const { project, submits } = request;
-  const moved = yield* one<{ last_key: string | null }>(MOVE, request);
+  const moved = yield* one<Held>(MOVE, request);
   if (moved === undefined) return { kind: 'moved' };
-  if (request.skipsWhileOpen && moved.last_key !== null) {
-    const last = yield* one<Keyed>(KEYED, { project, keys: [moved.last_key] });
-    if (last?.is_open) return { kind: 'skipped', open: last.id };
+  const last = yield* lastFire(request, moved);
+  if (request.pause !== undefined && last !== undefined && FAILED.has(last.status)) {
+    const { project, id, pause: audit } = request;
+    const before = yield* readSchedule(LOCK, request);
+    yield* change(before, { project, id, audit }, PAUSE);
+    yield* all(FORGET, request);
+    return { kind: 'paused', failed: last.id };
   }
-  if (submits.length === 0) return { kind: 'fired', ids: [] };
+  const fired = yield* submitAll(natives, request, last);
+  if (fired.kind === 'fired') yield* note(request, fired.ids);
+  return fired;
+}
+
+const FAILED: ReadonlySet<number> = new Set([STATUS_CODES.failed, STATUS_CODES.quarantined]);
+
+/** A repeated call finds its executions by their keys and changes nothing. */
+function* triggerSchedule(natives: Natives, request: TriggerSchedule): Script<ScheduleFired> {
+  const held = yield* one<Held & { readonly now: number }>(STAY, request);
+  if (held === undefined) return { kind: 'moved' };
+  const existing = yield* submitted(request);
+  if (existing.length === request.submits.length) return { kind: 'fired', ids: existing };
+  const last = yield* lastFire(request, held);
+  const fired = yield* submitAll(natives, request, last);
+  if (fired.kind !== 'fired') return fired;
+  const { firedAt } = request;
+  if (firedAt !== undefined) yield* note({ ...request, firedAt }, fired.ids);
+  yield* writeAudit(request, submittedBySchedule(request, fired.ids), toInstant(held.now));
+  return fired;
+}
+
+function* lastFire({ project }: NamedSchedule, { last_key: key }: Held): Script<Keyed | undefined> {
+  return key === null ? undefined : yield* one<Keyed>(KEYED, { project, keys: [key] });
+}
+
+/** X-83, X-124. */
+function* submitAll(
+  natives: Natives,
+  request: FireSchedule | TriggerSchedule,
+  last: Keyed | undefined,
+): Script<ScheduleFired> {
+  const { project, submits, overlap } = request;
+  const [first] = submits;
+  if (first === undefined) return { kind: 'fired', ids: [] };
+  if (last !== undefined) {
+    const before = {
+      isOpen: last.status < TERMINAL_FROM,
+      hasSlot: Boolean(last.has_place),
+      ...(last.place_key === null ? {} : { slotKey: last.place_key }),
+    };
+    const decision = decideOverlap(overlap, before, first.concurrency?.key);
+    if (decision === 'skip') return { kind: 'skipped', open: last.id };
+    if (decision === 'cancel') {
+      assert(request.cancel !== undefined, 'X-124: a fire that may cancel has its record');
+      const cancel = { id: last.id, project, ...request.cancel };
+      yield* runCommand(natives, cancel, decideCancel);
+    }
+  }
   for (const submit of submits) yield* natives.submit(submit);
+  const ids = yield* submitted(request);
+  assert(ids.length === submits.length, 'X-34: what a fire submits has a key of its own');
+  return { kind: 'fired', ids };
+}
+
+function* submitted({
+  project,
+  submits,
+}: Pick<FireSchedule, 'project' | 'submits'>): Script<readonly ExecutionId[]> {
   const keys = submits.map(({ key }) => key ?? '');
   const rows = yield* all<Keyed>(KEYED, { project, keys });
   const idOf = new Map(rows.map(({ key, id }) => [key, id]));
-  const ids = keys.flatMap((key) => idOf.get(key) ?? []);
-  assert(ids.length === submits.length, 'X-34: what a fire submits has a key of its own');
-  yield* all(NOTE, { ...request, execution: ids.at(-1), key: keys.at(-1) });
-  return { kind: 'fired', ids };
+  return keys.flatMap((key) => idOf.get(key) ?? []);
+}
+
+function* note(
+  request: Pick<FireSchedule, 'project' | 'id' | 'submits' | 'firedAt'>,
+  ids: readonly ExecutionId[],
+): Script<void> {
+  if (ids.length === 0) return;
+  yield* all(NOTE, { ...request, execution: ids.at(-1), key: request.submits.at(-1)?.key });
 }
 
 interface ScheduleRow {

@@ -74,6 +74,25 @@ export function* one<Row>(sql: Sql, values: object = {}): Script<Row | undefined
   return row;
 }
 
+/** The rows as records. */
+export function* every<Row, Item>(
+  sql: Sql,
+  values: object,
+  to: (row: Row) => Item,
+): Script<readonly Item[]> {
+  return (yield* all<Row>(sql, values)).map((row) => to(row));
+}
+
+/** The row as a record, if there is one. */
+export function* found<Row, Item>(
+  sql: Sql,
+  values: object,
+  to: (row: Row) => Item,
+): Script<Item | undefined> {
+  const [row] = yield* all<Row>(sql, values);
+  return row && to(row);
+}
+
 /** Returns true if the statement wrote. It must have a `returning` clause. */
 export function* wrote(sql: Sql, values: object): Script<boolean> {
   return (yield* all(sql, values)).length > 0;

@@ -14,10 +14,10 @@ import { all, one, type Script, sql } from './script.ts';
 const IS_THERE = sql('select id from hf.execution where id = :id');
 
 // Two executions must not share a key.
-const DROP_KEY = sql('update hf.execution set key = null, intent = null where id = :id');
+const DROP_KEY = sql('update hf.execution set key = null where id = :id');
 
 const LEFT = sql(`
-  select i.n, i.at, i.kind, i.name, i.body
+  select i.n, i.at, i.kind, i.name, i.body, i.key
     from hf.inbox as i
    where i.execution_id = :id
      and (i.n > :inboxSeen or i.n = any (:unread::integer[]))

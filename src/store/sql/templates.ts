@@ -13,7 +13,7 @@ import type {
 import { assert } from '../../support/assert.ts';
 import { toInstant } from '../../support/clock.ts';
 import { writeAudit } from './audit.ts';
-import { all, type Gateway, one, type Script, sql } from './script.ts';
+import { every, found, type Gateway, one, type Script, sql } from './script.ts';
 
 const COLUMNS = 'project, id, version, at, pipeline, digest, defaults, about';
 
@@ -68,8 +68,7 @@ function* putTemplate(request: PutTemplate): Script<TemplatePut> {
 }
 
 function* readTemplate(query: ReadTemplate): Script<Template | undefined> {
-  const row = yield* one<TemplateRow>(READ, query);
-  return row === undefined ? undefined : toTemplate(row);
+  return yield* found(READ, query, toTemplate);
 }
 
 function* listTemplates(query: ListTemplates): Script<readonly Template[]> {
@@ -77,7 +76,7 @@ function* listTemplates(query: ListTemplates): Script<readonly Template[]> {
   // No id is empty, so a list that continues after '' is the whole list.
   const place = { afterId: after?.id ?? '', afterVersion: after?.version ?? 0 };
   const values = { project, first: id ?? '', last: id ?? LAST_TEXT, ...place, limit };
-  return (yield* all<TemplateRow>(LIST, values)).map(toTemplate);
+  return yield* every(LIST, values, toTemplate);
 }
 
 interface TemplateRow {

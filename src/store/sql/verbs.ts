@@ -4,12 +4,12 @@
 import { archivesOf } from './archived.ts';
 import { auditsOf } from './audit.ts';
 import { awaitsOf } from './awaits.ts';
-import { backlogOf } from './backlog.ts';
 import { payloadsOf } from './blobs.ts';
 import { censusOf } from './census.ts';
 import type { Natives } from './changes.ts';
 import { commandsOf } from './commands.ts';
 import { deadLettersOf } from './dead-letters.ts';
+import { erasuresOf } from './erase.ts';
 import { readsOf } from './executions.ts';
 import { figuresOf } from './figures.ts';
 import { jobsOf } from './jobs.ts';
@@ -40,11 +40,11 @@ export function verbsOf(gateway: Gateway, natives: Natives, sweep: SweepFor) {
     ...jobsOf(gateway),
     ...archivesOf(gateway),
     ...removalsOf(gateway),
+    ...erasuresOf(gateway),
     ...releasesOf(gateway),
     ...workersOf(gateway),
     ...censusOf(gateway),
     ...figuresOf(gateway),
     ...rollupsOf(gateway),
-    ...backlogOf(gateway),
   };
 }

@@ -1,12 +1,14 @@
 // Stores the announcements of workers (RE-9, RE-11).
 
+import type { ProjectName } from '../../execution/names.ts';
 import { refuseAnnouncement, workerRoutes } from '../../features/releases/decide.ts';
-import type { Announcement, WorkerRecord } from '../../features/releases/model.ts';
-import type { Announced, ListWorkers, ReleaseStore } from '../../features/releases/port.ts';
+import type { Announcement } from '../../features/releases/model.ts';
+import type { Announced, ReleaseStore } from '../../features/releases/port.ts';
 import { fromAnnouncement, toWorker, type WorkerRow } from '../../features/releases/rows.ts';
 import type { SessionId } from '../../lease/names.ts';
+import { both } from './leases/views.ts';
 import { releasesNamed } from './releases.ts';
-import { all, dialects, type Gateway, type Script, type Sql, sql, wrote } from './script.ts';
+import { all, dialects, every, type Gateway, type Script, type Sql, sql, wrote } from './script.ts';
 
 /** A worker may have thousands of routes, so a call deletes few. */
 const OLD_MAX = 10;
@@ -104,7 +106,7 @@ const LIST = withEnded(
 export function workersOf({ read, repeat }: Gateway) {
   return {
     announce: (request) => repeat(() => announce(request)),
-    workers: (query) => read(() => workers(query)),
+    workers: (query) => read(() => every(LIST, query, toWorker)),
   } satisfies Partial<ReleaseStore>;
 }
 
@@ -131,16 +133,6 @@ function* dropOld({ session_id }: Pick<WorkerRow, 'session_id'>): Script<void> {
   for (const each of DROP_OLD) yield* all(each, { ids });
 }
 
-type ListedRow = WorkerRow & {
-  readonly owner: string | null;
-  readonly ended: number | boolean;
-  readonly overdue: number | boolean;
-};
-
-function* workers(query: ListWorkers): Script<readonly WorkerRecord[]> {
-  return (yield* all<ListedRow>(LIST, query)).map(toWorker);
-}
-
 // Only live sessions are read. Each worker has one, so there are few.
 const SESSIONS = sql(`
   select s.id
@@ -151,4 +143,41 @@ const SESSIONS = sql(`
 /** The live sessions with this owner or id. */
 export function* liveSessionsOf(worker: string): Script<readonly SessionId[]> {
   return (yield* all<{ readonly id: SessionId }>(SESSIONS, { worker })).map(({ id }) => id);
+}
+
+// Steps from one running session to the next in `execution_carrier`, so the cost is that of the
+// sessions, not of the executions. A session is alive if it and its ancestors are (H-1).
+const STALE_OWNERS = both(
+  ({ steps }) => `
+  with recursive carrier(id) as (
+    select (select e.session_id
+              from hf.execution as e indexed by execution_carrier
+             where e.status = 1 and e.project >= '' and e.project = :project
+             order by e.session_id
+             limit 1)
+     union all
+    select (select e.session_id
+              from hf.execution as e indexed by execution_carrier
+             where e.status = 1 and e.project >= '' and e.project = :project and e.session_id > c.id
+             order by e.session_id
+             limit 1)
+      from carrier as c
+     where c.id is not null)
+  select c.id
+    from carrier as c
+   where c.id is not null
+     and not exists (
+           select 1
+             from hf.session as s
+            where s.id = c.id
+              and not exists (
+                    select 1
+                      from ${steps('s.path')}
+                      join hf.session as a on a.id = step.value
+                     where a.ended_at is not null or a.expires_at - a.grace_ms <= hf_now()))`,
+);
+
+/** The sessions that run executions of the project and have no authority now (X-114). */
+export function* staleOwnersIn(project: ProjectName): Script<readonly SessionId[]> {
+  return (yield* all<{ readonly id: SessionId }>(STALE_OWNERS, { project })).map(({ id }) => id);
 }

@@ -1,6 +1,5 @@
 import { flapAfterGrant, grantResult } from '../../lease/decide/acquire.ts';
 import type { LeaseRecord } from '../../lease/lease.ts';
-import type { LeaseKey, Owner } from '../../lease/names.ts';
 import type { Acquire, AcquireResult } from '../../lease/port.ts';
 import { AssertionFault } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
@@ -53,7 +52,11 @@ function granted(tx: Transaction, request: Acquire, lease: LeaseRecord): Acquire
   if (predecessor.owner !== undefined && predecessor.exit === 'expired') {
     const { owner } = predecessor;
     const { policy, now } = tx;
-    const until = flapAfterGrant(predecessor, loadFlap(tx, key, owner), { policy, now });
+    const until = flapAfterGrant(
+      predecessor,
+      tx.get<{ until: Instant }>(LOAD_FLAP, { key, owner })?.until,
+      { policy, now },
+    );
     if (until !== undefined) tx.run(CHARGE_FLAP, { key, owner, until });
   }
   if (tx.run(LEAVE_QUEUE, { key, attempt }) > 0) tx.hint(key);
@@ -61,8 +64,4 @@ function granted(tx: Transaction, request: Acquire, lease: LeaseRecord): Acquire
   tx.append({ kind: 'acquired', at: tx.now, key, fence, rev, session, owner });
   const own = loadChain(tx, request.session);
   return { kind: 'granted', replayed: false, ...grantResult(lease, own, tx.now) };
-}
-
-function loadFlap(tx: Transaction, key: LeaseKey, owner: Owner): Instant | undefined {
-  return tx.get<{ until: Instant }>(LOAD_FLAP, { key, owner })?.until;
 }

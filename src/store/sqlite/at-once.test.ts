@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../../contract/testing/manual-clock.ts';
 import { FENCE_ORIGIN, toFence } from '../../lease/fence.ts';
 import { parseOwner, parseSessionId } from '../../lease/names.ts';
 import { DEFAULT_POLICY } from '../../lease/policy.ts';
 import { seededRandom } from '../../support/random.ts';
 import { atEndOfTurn, systemTimers } from '../../support/timer.ts';
-import { ManualClock } from '../../testing/manual-clock.ts';
 import { halt } from '../sql/leases/events.ts';
 import { connectMemory } from './connect.ts';
 import { Database } from './database.ts';

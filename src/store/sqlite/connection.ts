@@ -57,9 +57,14 @@ export class Connection {
   readonly #statements: Map<string, StatementSync> = new Map();
   readonly #arrays: Map<string, StatementSync> = new Map();
 
-  constructor(file: string) {
+  /** Opens a file, or wraps a connection of the caller, which lacks the verbs of owners. */
+  constructor(given: string | DatabaseSync) {
+    if (typeof given !== 'string') {
+      this.#database = given;
+      return;
+    }
     // A timeout would wait for locks inside SQLite and block the event loop, heartbeats included.
-    this.#database = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false });
+    this.#database = new DatabaseSync(given, { timeout: 0, enableForeignKeyConstraints: false });
     const { found } = this;
     this.#database.function('note_row', (rowId, inboxCount, concerns) => {
       found.rowId = rowId as number;
@@ -67,6 +72,24 @@ export class Connection {
       found.concerns = concerns as number;
       return 1;
     });
+  }
+
+  /** The absolute path of the file; empty in memory. */
+  get file(): string {
+    const all = this.all<{ name: string; file: string }>('pragma database_list');
+    return all.find(({ name }) => name === 'main')?.file ?? '';
+  }
+
+  /** The whole database; undefined if this version of Node.js cannot serialize it. */
+  image(): Uint8Array | undefined {
+    return 'serialize' in this.#database ? this.#database.serialize() : undefined;
+  }
+
+  /** Replaces the database by an image. Returns false if this version of Node.js cannot do it. */
+  load(image: Uint8Array): boolean {
+    if (!('deserialize' in this.#database)) return false;
+    this.#database.deserialize(image);
+    return true;
   }
 
   /**
@@ -178,6 +201,7 @@ export class Connection {
   #prepareArrays(sql: string): StatementSync {
     const statement = this.#database.prepare(sql);
     statement.setReturnArrays(true);
+    statement.setReadBigInts(false);
     this.#arrays.set(sql, statement);
     return statement;
   }
@@ -188,6 +212,10 @@ export class Connection {
     const statement = this.#database.prepare(sql);
     // One set of parameters can then serve a statement and its follow-up.
     statement.setAllowUnknownNamedParameters(true);
+    // A connection of the caller may have other defaults.
+    statement.setAllowBareNamedParameters(true);
+    statement.setReadBigInts(false);
+    statement.setReturnArrays(false);
     this.#statements.set(sql, statement);
     return statement;
   }

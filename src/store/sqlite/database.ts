@@ -24,7 +24,8 @@ import { Listeners } from '../../support/listeners.ts';
 import { thrownText } from '../../support/options.ts';
 import { jittered, type Random } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
-import { type Connection, isBusy, isFull, toFault } from './connection.ts';
+import { type Connection, isBusy, isFull, positional, toFault } from './connection.ts';
+import type { OtherProcesses } from './other-processes.ts';
 import { StoreClock } from './store-clock.ts';
 import { type ReadTransaction, Transaction, TransactionUndone } from './transaction.ts';
 
@@ -34,6 +35,8 @@ export interface DatabaseConfig {
   readonly timers: Timers;
   readonly random: Random;
   readonly busyTimeoutMs: number;
+  /** Absent if no other process can open the database, and in tests that replace the timers. */
+  readonly others?: OtherProcesses;
   /**
    * For tests that end the process: runs around every commit that contains an execution verb
    * (X-24).
@@ -67,23 +70,55 @@ interface Queued {
 
 const READ_META = 'select clock_at, clock_seen, sealed from meta where id = 1';
 
-const KEEP_CLOCK = `
+const KEEP_CLOCK = positional(
+  'now seen',
+  `
   update meta
      set clock_at = :now,
          clock_seen = :seen
    where id = 1
-     and clock_at < :now`;
+     and clock_at < :now`,
+);
 
-interface MetaRow {
-  readonly clock_at: number;
-  readonly clock_seen: string | null;
-  readonly sealed: string | null;
+/** As an array, because every transaction reads it. */
+type MetaRow = readonly [clockAt: number, clockSeen: string | null, sealed: string | null];
+
+function readMeta(connection: Connection): MetaRow {
+  const row = connection.arrays<MetaRow>(READ_META).get();
+  if (row === undefined) throw new StoreCorrupt('The row of table "meta" is missing.');
+  return row;
+}
+
+/** Sets the time of a transaction and stores it (C-2). */
+function tick(connection: Connection, clock: StoreClock, meta: MetaRow): Instant {
+  const [clockAt, clockSeen, sealed] = meta;
+  const now = clock.read(clockAt, clockSeen);
+  if (sealed === null && now > clockAt) connection.statement(KEEP_CLOCK).run(now, clock.kept);
+  return now;
+}
+
+function sealedFault(sealed: string): StoreSealed {
+  return new StoreSealed(describeSeal(JSON.parse(sealed) as Seal));
+}
+
+/** Waits for the write lock, or fails, before anything is read. */
+const LOCK = 'update meta set clock_at = clock_at where id = 1';
+
+/** Expects an open transaction of a caller (X-59). */
+export function joinTransaction(
+  connection: Connection,
+  { policy, clock }: { readonly policy: LeasePolicy; readonly clock: StoreClock },
+): Transaction {
+  connection.run(LOCK);
+  const meta = readMeta(connection);
+  const [, , sealed] = meta;
+  if (sealed !== null) throw sealedFault(sealed);
+  return new Transaction(connection, policy, tick(connection, clock, meta));
 }
 
 export class Database {
   readonly hints: Listeners<[LeaseKey]> = new Listeners();
-  /** Called once per flush in which an execution may have become ready or has ended. */
-  readonly wakeups: Listeners<[WokenProjects, WakeupCause?]> = new Listeners();
+  readonly #wakeups: Listeners<[WokenProjects, WakeupCause?]> = new Listeners();
   readonly #connection: Connection;
   readonly #config: DatabaseConfig;
   readonly #clock: StoreClock;
@@ -151,6 +186,15 @@ export class Database {
     }
   }
 
+  /**
+   * Calls the listener once per flush in which an execution may have become ready or has ended, and
+   * when another process had such a flush.
+   */
+  onWakeup(listener: (projects?: WokenProjects, cause?: WakeupCause) => void): () => void {
+    this.#config.others?.watch(() => this.#wakeups.call(undefined));
+    return this.#wakeups.listen(listener);
+  }
+
   /** Milliseconds by which store time was ahead of the host's clock in the last transaction. */
   get leadMs(): number {
     return this.#clock.leadMs;
@@ -160,11 +204,21 @@ export class Database {
     return this.#config.policy;
   }
 
+  get clock(): Clock {
+    return this.#config.clock;
+  }
+
+  /** The absolute path of the file; empty in memory. */
+  get file(): string {
+    return this.#connection.file;
+  }
+
   /** Waits until every queued operation has its answer. */
   close(): Promise<void> {
     this.#closing ??= this.#drain().then(() => {
       this.hints.clear();
-      this.wakeups.clear();
+      this.#wakeups.clear();
+      this.#config.others?.close();
       this.#connection.close();
     });
     return this.#closing;
@@ -180,8 +234,8 @@ export class Database {
   #snapshot<Result>(operation: (transaction: ReadTransaction) => Result): Result {
     this.#connection.run('begin');
     try {
-      const { clock_at, clock_seen } = this.#readMeta();
-      const now = this.#clock.read(clock_at, clock_seen);
+      const [clockAt, clockSeen] = readMeta(this.#connection);
+      const now = this.#clock.read(clockAt, clockSeen);
       return operation(new Transaction(this.#connection, this.#config.policy, now));
     } finally {
       if (this.#connection.isInTransaction) this.#connection.run('rollback');
@@ -235,10 +289,10 @@ export class Database {
 
   /** Expects a transaction that has just begun, and leaves none open. */
   #commit(taken: readonly Queued[]): void {
-    const meta = this.#readMeta();
-    const { sealed } = meta;
+    const meta = readMeta(this.#connection);
+    const [, , sealed] = meta;
     const batch = sealed === null ? taken : this.#admit(taken, sealed);
-    const now = this.#tick(meta);
+    const now = tick(this.#connection, this.#clock, meta);
     const transaction = new Transaction(this.#connection, this.#config.policy, now);
     const performed = this.#isolates
       ? this.#performIsolated(batch, transaction)
@@ -257,7 +311,14 @@ export class Database {
     if (isBoundary) this.#config.onBoundary?.('after', this.#boundaries);
     for (const queued of performed) queued.resolve(queued.result);
     for (const key of hints) this.hints.call(key);
-    if (transaction.notifies) this.wakeups.call(transaction.woken, transaction.cause);
+    if (!transaction.notifies) return;
+    this.wake(transaction.woken, transaction.cause);
+  }
+
+  /** Wakes this process and the others that have the file. */
+  wake(projects?: WokenProjects, cause?: WakeupCause): void {
+    this.#wakeups.call(projects, cause);
+    this.#config.others?.notify();
   }
 
   /**
@@ -265,7 +326,7 @@ export class Database {
    * tables themselves refuse only writes.
    */
   #admit(taken: readonly Queued[], sealed: string): readonly Queued[] {
-    const fault = new StoreSealed(describeSeal(JSON.parse(sealed) as Seal));
+    const fault = sealedFault(sealed);
     for (const queued of taken) if (queued.subject !== 'seals') queued.reject(fault);
     return taken.filter(({ subject }) => subject === 'seals');
   }
@@ -364,21 +425,6 @@ export class Database {
     const ms = Math.max(1, jittered(this.#config.random, Math.min(tries, BUSY_PAUSE_MS_MAX), 0.5));
     await this.#config.timers.pause(ms);
     return ms;
-  }
-
-  /** Sets the time of this transaction and stores it (C-2). */
-  #tick({ clock_at, clock_seen, sealed }: MetaRow): Instant {
-    const now = this.#clock.read(clock_at, clock_seen);
-    if (sealed === null && now > clock_at) {
-      this.#connection.run(KEEP_CLOCK, { now, seen: this.#clock.kept });
-    }
-    return now;
-  }
-
-  #readMeta(): MetaRow {
-    const row = this.#connection.get<MetaRow>(READ_META);
-    if (row === undefined) throw new StoreCorrupt('The row of table "meta" is missing.');
-    return row;
   }
 }
 

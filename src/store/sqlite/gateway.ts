@@ -26,11 +26,7 @@ export function gatewayOf(database: Database): Gateway {
       if (after?.notifies?.(result) === true) tx.notify();
       return result;
     }, undefined);
-  return {
-    read: (script) => database.read((tx) => play(tx, script())),
-    write: repeat,
-    repeat,
-  };
+  return { read: (script) => database.read((tx) => play(tx, script())), write: repeat, repeat };
 }
 
 type Readable = Pick<ReadTransaction, 'now' | 'all'>;

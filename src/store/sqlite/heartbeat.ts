@@ -27,8 +27,8 @@ const BEAT = `
             where false
                or member.ended_at is not null    -- guard: ended
          )
-  returning id, owner, path, ttl_ms, grace_ms, metadata, opened_at, beat_at, expires_at, extended,
-            notices, ended_at, exit, cause, actor`;
+  returning id, owner, path, ttl_ms, grace_ms, opened_at, beat_at, expires_at, extended, notices,
+            ended_at, exit, cause, actor`;
 
 // Rejoins are rare. `decideHeartbeat` decides in the same transaction (G-3).
 const REJOIN = `

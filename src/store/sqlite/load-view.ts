@@ -11,9 +11,9 @@ import type { ReadTransaction } from './transaction.ts';
 
 // The order of the path is root first.
 const LOAD_CHAIN = `
-  select member.id, member.owner, member.path, member.ttl_ms, member.grace_ms, member.metadata,
-         member.opened_at, member.beat_at, member.expires_at, member.extended, member.notices,
-         member.ended_at, member.exit, member.cause, member.actor
+  select member.id, member.owner, member.path, member.ttl_ms, member.grace_ms, member.opened_at,
+         member.beat_at, member.expires_at, member.extended, member.notices, member.ended_at,
+         member.exit, member.cause, member.actor
     from session as self
     join json_each(self.path) as step
     join session as member on member.id = step.value

@@ -26,6 +26,14 @@ export const MIGRATIONS: readonly string[] = [
   '0013-saved-views.sql',
   '0014-due-in-turn.sql',
   '0015-heartbeats.sql',
+  '0016-longest.sql',
+  '0017-message-keys.sql',
+  '0018-late-writes.sql',
+  '0019-channels.sql',
+  '0020-announced-questions.sql',
+  '0021-erased.sql',
+  '0022-alerts.sql',
+  '0023-answers.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

@@ -13,6 +13,7 @@ import { clockProblem } from './clock-problem.ts';
 import { connect, type StoreFile } from './connect.ts';
 import type { Durability } from './connection.ts';
 import { Database, type DatabaseConfig } from './database.ts';
+import { OtherProcesses } from './other-processes.ts';
 import { portsOf } from './ports.ts';
 
 /** Options of `openSqliteStore`. */
@@ -108,6 +109,10 @@ function resolve(options: SqliteStoreOptions): StoreFile & DatabaseConfig {
     timers: options.timers ?? systemTimers,
     random: options.random ?? systemRandom,
     busyTimeoutMs: integerOption('busyTimeoutMs', busyTimeoutMs, { min: 0, max: 600_000 }),
+    // Tests that replace the timers decide themselves when something happens.
+    ...(options.timers === undefined && !file.startsWith('file:')
+      ? { others: new OtherProcesses(file) }
+      : {}),
     ...(options.onBoundary === undefined ? {} : { onBoundary: options.onBoundary }),
   };
 }

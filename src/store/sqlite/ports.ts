@@ -1,7 +1,8 @@
 // The verbs of an open database, on a file or in memory.
 
-import type { LeaseStore, SessionStore } from '../../lease/port.ts';
-import type { CoordinatorStore } from '../contract/execution-store.ts';
+import type { EventPage, LeaseStore, ReadEvents } from '../../lease/port.ts';
+import type { CoordinatorSessions, CoordinatorStore } from '../contract/execution-store.ts';
+import { type EventRow, toEvent } from '../lease-rows.ts';
 import { accessOf } from '../sql/access/open.ts';
 import { leaseReadsOf } from '../sql/leases/reads.ts';
 import { endSession, openSession } from '../sql/leases/sessions.ts';
@@ -14,9 +15,9 @@ import { executionsOf } from './executions/open.ts';
 import { sealsOf } from './export/open-for-export.ts';
 import { accessGatewayOf, leaseGatewayOf, play } from './gateway.ts';
 import { heartbeat } from './heartbeat.ts';
-import { readEvents } from './read-events.ts';
 import { raiseEpoch } from './recover.ts';
 import { announceEnds, sweep } from './sweep.ts';
+import type { ReadTransaction } from './transaction.ts';
 
 type Ports = Omit<CoordinatorStore, 'kind' | 'policy' | 'durability' | 'hintsReach' | 'address'>;
 
@@ -33,7 +34,7 @@ export function portsOf(database: Database): Ports {
   };
 }
 
-function sessionsOf(database: Database): SessionStore {
+function sessionsOf(database: Database): CoordinatorSessions {
   return {
     ...leaseReadsOf(leaseGatewayOf(database)).sessions,
     open: (request) => {
@@ -51,7 +52,8 @@ function sessionsOf(database: Database): SessionStore {
         return result;
       }),
     sweep: (request) => database.write((tx) => sweep(tx, request)),
-    recover: () => database.write((tx) => ({ extended: play(tx, extendLiving(tx.policy)) })),
+    recover: (request) =>
+      database.write((tx) => ({ extended: play(tx, extendLiving(tx.policy, request)) })),
   };
 }
 
@@ -69,4 +71,30 @@ function leasesOf(database: Database): LeaseStore {
     },
     events: (query) => database.read((tx) => readEvents(tx, query)),
   };
+}
+
+// If all events were deleted, the oldest is the next one to be written.
+const OLDEST = `
+  select coalesce(
+           (select min(seq) from event),
+           (select seq + 1 from sqlite_sequence where name = 'event'),
+           1) as oldest`;
+
+const PAGE = `
+  select seq, at, kind, key, fence, rev, session_id, owner, detail
+    from event
+   where seq > :after
+   order by seq
+   limit :limit`;
+
+/**
+ * Reads events in order from any point. A reader behind the retention gets `truncated`, so it never
+ * misses events unnoticed (O-1).
+ */
+function readEvents(tx: ReadTransaction, query: ReadEvents): EventPage {
+  const { after, limit } = query;
+  const oldest = tx.get<{ oldest: number }>(OLDEST)?.oldest ?? 1;
+  if (after + 1 < oldest) return { kind: 'truncated', oldest: oldest - 1 };
+  const events = tx.all<EventRow>(PAGE, { after, limit }).map(toEvent);
+  return { kind: 'events', events, next: events.at(-1)?.seq ?? after };
 }

@@ -15,7 +15,7 @@ export interface CodeEntry {
   readonly fixedBy: readonly Party[];
 }
 
-/** What repeating the same request does. The error reference explains each word. */
+/** The effect of repeating the same request. The error reference explains each word. */
 export type Retry =
   | 'safe'
   | 'after-fix'
@@ -27,6 +27,22 @@ export type Retry =
 
 /** The sender of the request; who runs coordinator and store; who writes pipelines and workers. */
 export type Party = 'caller' | 'operator' | 'developer';
+
+/** The effect of repeating the same request, and who applies the fix. */
+export function handling(
+  retry: Retry,
+  ...fixedBy: readonly Party[]
+): Pick<CodeEntry, 'retry' | 'fixedBy'> {
+  return { retry, fixedBy };
+}
+
+/** A code that a coordinator sends as a problem with this HTTP status. */
+export function sentWith<const Status extends number>(
+  status: Status,
+  ...handled: Parameters<typeof handling>
+): { readonly status: Status } & ReturnType<typeof handling> {
+  return { status, ...handling(...handled) };
+}
 
 /** Types the codes, but not their texts, so that declarations stay small. */
 export function entries<Code extends string>(

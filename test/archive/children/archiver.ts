@@ -1,5 +1,5 @@
-// A process that archives due executions and kills itself at a given point: around a document,
-// within one, or around a commit.
+// A process that archives due executions, or erases some, and kills itself at a given point: around a
+// document, within one, or around a commit.
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,10 +11,12 @@ import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 export interface ArchiverArgs {
   readonly file: string;
   readonly folder: string;
+  /** Erases these instead of archiving. */
+  readonly erases?: readonly string[];
   readonly dieAt?: { readonly what: 'put' | 'commit'; readonly phase: string; readonly n: number };
 }
 
-const { file, folder, dieAt } = JSON.parse(process.argv[2] ?? '{}') as ArchiverArgs;
+const { file, folder, erases, dieAt } = JSON.parse(process.argv[2] ?? '{}') as ArchiverArgs;
 const counts = { put: 0, commit: 0 };
 
 function passing(what: 'put' | 'commit', phase: string, n: number): void {
@@ -49,7 +51,12 @@ const store = await openSqliteStore({
   onBoundary: (phase, n) => passing('commit', phase, n),
 });
 const holdfast = new Holdfast({ store, retention: { archive, keepMs: { completed: 0 } } });
-const run = await holdfast.archive.run();
+let erased = 0;
+for (const id of erases ?? []) {
+  const { kind } = await holdfast.erase(id, { actor: 'olga', reason: 'asked for' });
+  if (kind === 'erased') erased += 1;
+}
+const run = erases === undefined ? await holdfast.archive.run() : { removed: 0 };
 await holdfast.close();
 await store.close();
-console.log(JSON.stringify({ run, counts }));
+console.log(JSON.stringify({ run, erased, counts }));

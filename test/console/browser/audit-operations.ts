@@ -73,8 +73,11 @@ const attention: BrowserCase = {
     const row = region.getByRole('listitem').filter({ hasText: 'No worker serves no-such-worker' });
     await row.getByText(/1 execution ready for/).waitFor();
     await region.getByText(/\d+ dead letters?, \d+ causes?/).waitFor();
+    await region.getByText(/^\d+ executions? quarantined$/).waitFor();
+    await region.getByText(/^\d+ in the last hour · /).waitFor();
     const nav = page.getByRole('navigation', { name: 'Pages' });
     await nav.getByTitle(/^\d+ open dead letters$/).waitFor();
+    await nav.getByTitle(/^\d+ quarantined and blocked executions$/).waitFor();
     await nav.getByTitle(/^\d+ workers ready$/).waitFor();
     await row.getByRole('link').click();
     await driver.heading('Executions').waitFor();
@@ -106,7 +109,7 @@ const blockedFirst: BrowserCase = {
       .getByText(/\d+ blocked$/)
       .waitFor();
     const nav = page.getByRole('navigation', { name: 'Pages' });
-    await nav.getByTitle(/^\d+ blocked executions$/).waitFor();
+    await nav.getByTitle(/^\d+ quarantined and blocked executions$/).waitFor();
     await row.getByRole('link').click();
     await driver.heading('Executions').waitFor();
     await page.getByRole('cell', { name: 'invoice' }).first().waitFor();
@@ -169,7 +172,7 @@ const bulk: BrowserCase = {
     const { id } = await client.executions.submit({ pipeline: 'to-be-cancelled' });
     await confirm.click();
     await driver.heading('Bulk cancel').waitFor();
-    await page.locator('main').getByText('Completed', { exact: true }).waitFor();
+    await page.locator('main').getByText('Finished', { exact: true }).waitFor();
     assert.equal((await client.executions.read(id)).status, 'queued');
     await page.getByRole('link', { name: 'Jobs' }).first().click();
     await driver.heading('Jobs').waitFor();
@@ -278,7 +281,7 @@ const narrows: BrowserCase = {
     await late.submit('in-range', undefined, { key: 'fresh' });
     await driver.open('/executions?pipeline=in-range', 'Executions');
     await rows.nth(1).waitFor();
-    await page.getByLabel('Submitted', { exact: true }).selectOption('Last 15 min');
+    await page.getByLabel('Time range').selectOption('Last 15 min');
     await page.getByText('1 execution · newest first').waitFor();
     await driver.button('Cancel 1 execution…').click();
     await page.getByText(/matching submitted from .*, pipeline = in-range/).waitFor();
@@ -286,7 +289,7 @@ const narrows: BrowserCase = {
     await page.keyboard.press('Escape');
     await page.reload();
     assert.deepEqual([await rows.first().textContent(), await rows.count()], ['fresh', 1]);
-    await page.getByLabel('Submitted', { exact: true }).selectOption('Between two times');
+    await page.getByLabel('Time range').selectOption('Submitted between two times');
     const from = page.getByLabel('Submitted from');
     const then = new Date(Date.now() - 2 * AHEAD_MS);
     const local = new Date(then.getTime() - then.getTimezoneOffset() * 60_000);
@@ -300,6 +303,45 @@ const narrows: BrowserCase = {
     for (const { id } of items) await client.executions.cancel(id);
     await early.close();
     await late.close();
+  },
+};
+
+const spike: BrowserCase = {
+  name: 'a figure and a brushed chart lead to the executions that ended in their range',
+  async run({ driver }) {
+    const { page } = driver;
+    await driver.open('/', 'Overview');
+    await figure(page, 'Failure rate').getByRole('link').click();
+    await driver.heading('Executions').waitFor();
+    await page.getByLabel('Ended from').waitFor();
+    const rows = page.getByRole('table', { name: 'Executions' }).getByRole('link');
+    await rows.first().waitFor();
+    await page.goBack();
+    await driver.heading('Overview').waitFor();
+    const chart = page.locator('.chart-brushed').first();
+    const box = await chart.boundingBox();
+    assert.ok(box !== null);
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width - 1, box.y + box.height / 2, { steps: 4 });
+    await page.mouse.up();
+    await page.getByRole('link', { name: 'Executions that ended in this range' }).click();
+    await page.getByText(/executions? · last ended first/).waitFor();
+    assert.match(page.url(), /endedFrom=.*&endedTo=/);
+    await rows.first().waitFor();
+    const [from, to] = ['endedFrom', 'endedTo'].map((name) =>
+      new URL(page.url()).searchParams.get(name),
+    );
+    const ended = await page.evaluate<number>(
+      `fetch('/v1/executions/count?endedFrom=${from}&endedTo=${to}').then((reply) => reply.json()).then(({ count }) => count)`,
+    );
+    assert.ok(ended > 0);
+    await page
+      .getByText(`${ended.toLocaleString('en-US')} execution`)
+      .first()
+      .waitFor();
+    await driver.checkAccess('a range of ends');
+    await driver.checkWidth(390);
   },
 };
 
@@ -453,14 +495,14 @@ const heat: BrowserCase = {
     await sessions.open({ ...frozen, ttlMs: 60_000, graceMs: 1_000, metadata: {} });
     await driver.open('/workers', 'Workers');
     const map = page.getByRole('region', { name: 'Heartbeats' });
-    await map.getByRole('img', { name: /^packer@host-1: all heartbeats in time/ }).waitFor();
+    await map.getByRole('img', { name: /^packer@host-1: / }).waitFor();
     await map.getByRole('img', { name: /^frozen@host-9: all heartbeats in time/ }).waitFor();
     const [fence, newest] = [toFence(2 ** 40 + 1), toFence(2 ** 40 + 2)];
     await executions.noteRefusals([
       {
         ...{ execution: world.takenOver as ExecutionId, project: DEFAULT_PROJECT, verb: 'record' },
         ...{ fence, newest, why: 'superseded', session: frozen.id, owner: frozen.owner },
-        ...{ count: 1, firstAgoMs: 0, lastAgoMs: 0 },
+        ...{ count: 1, firstAgoMs: 0, lastAgoMs: 0, transport: 'grpc' },
       },
     ]);
     await sessions.end({ id: frozen.id, by: { kind: 'operator', actor: 'ann', reason: 'frozen' } });
@@ -475,8 +517,10 @@ const heat: BrowserCase = {
     await driver.open('/workers?range=24h', 'Workers');
     await page.getByRole('img', { name: marked }).waitFor();
     const card = page.getByRole('listitem').filter({ hasText: 'packer@host-1' });
-    for (const fact of ['Busy', 'Up', 'Kind'])
+    for (const fact of ['Busy slots', 'Up', 'Kind', 'Host', 'Version'])
       await card.getByText(fact, { exact: true }).waitFor();
+    // Executions that other cases started may hold slots.
+    await card.getByText(/^\d+, \d+ free$/).waitFor();
     assert.equal(await page.getByText('TTL advisor').count(), 0);
     await driver.open('/leases', 'Leases');
     await page.getByRole('link', { name: 'TTL advisor' }).click();
@@ -494,6 +538,7 @@ export const AUDIT_CASES: readonly BrowserCase[] = [
     keys,
     finds,
     narrows,
+    spike,
     order,
     compressed,
     oneCause,

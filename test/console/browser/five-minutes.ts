@@ -139,8 +139,8 @@ async function redrive(driver: ConsoleDriver): Promise<void> {
   await tour(driver);
   await page.getByRole('link', { name: 'Open dead letters', exact: true }).click();
   await driver.heading('Dead letters').waitFor();
-  await driver.button('Retry compensation…').click();
-  await driver.button('Retry compensation of 1 dead letter').click();
+  await driver.button('Retry 1 compensation…').click();
+  await driver.button('Retry 1 compensation').click();
   await driver.heading('Bulk re-drive').waitFor();
   await page.getByRole('cell').getByRole('link').nth(1).click();
   await page.getByText(/Compensated at/).waitFor();

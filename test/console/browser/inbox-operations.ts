@@ -64,6 +64,9 @@ const asks: BrowserCase = {
       'Who: ben · Amount: 80',
     ]);
     await group.getByText(/due in (59|1)/).waitFor();
+    await group.getByText('Who: ann').click();
+    await driver.button('Extend by 1 day').click();
+    await group.getByText(/due in 1 d( 1 h)?$/).waitFor();
     await group.getByLabel('Select Who: ann · Amount: 120').check();
     await group.getByLabel('Select Who: ben · Amount: 80').check();
     await driver.button('Answer 2 requests…').click();

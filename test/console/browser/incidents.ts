@@ -9,7 +9,7 @@ import type { BrowserCase } from './register.ts';
 
 /** The most clicks that a repair may take, with the ones that find it. */
 const CLICKS_MAX: Readonly<Record<Incident, number>> = {
-  ...{ 'bad deploy': 8, 'dead worker': 2, 'stuck question': 3, 'failing vendor': 4 },
+  ...{ 'bad deploy': 6, 'dead worker': 1, 'stuck question': 3, 'failing vendor': 4 },
 };
 
 const incidents: BrowserCase = {
@@ -37,7 +37,7 @@ const incidents: BrowserCase = {
     };
     const redrive = async (code: string, reason: string): Promise<void> => {
       const cause = page.getByRole('listitem').filter({ hasText: code });
-      await click(cause.getByRole('button', { name: 'Re-drive all…' }));
+      await click(cause.getByRole('button', { name: /^Re-drive \d+ dead letters?…$/ }));
       await page.getByLabel(/^Reason/).fill(reason);
       await click(page.getByRole('button', { name: /^Re-drive \d+ dead letters$/ }));
       await driver.heading('Bulk re-drive').waitFor();
@@ -53,8 +53,8 @@ const incidents: BrowserCase = {
       await page.getByLabel(/^Reason/).fill('v2 reads a wrong name');
       await click(page.getByRole('dialog').getByRole('button', { name: /^Roll back/ }));
       await page.getByText('New executions go to v1.').waitFor();
-      await click(page.getByRole('link', { name: 'Overview' }));
-      await click(concern('invoice failed in release v2').getByRole('link', { name: /^Re-drive/ }));
+      await page.getByText('6 open dead letters of invoice.').waitFor();
+      await click(page.getByRole('link', { name: 'Re-drive in Dead letters' }));
       await redrive('TypeError', 'back on v1');
       await repaired('bad deploy');
 
@@ -62,6 +62,10 @@ const incidents: BrowserCase = {
         .filter({ hasText: 'last served by resizer@host-7, seen' })
         .waitFor();
       await concern('invoice is failing').waitFor({ state: 'detached' });
+      await click(concern('No worker serves resize-image').getByRole('link'));
+      const queued = page.getByRole('row').filter({ hasText: 'resize-image' });
+      await queued.getByText('No worker serves it').nth(3).waitFor();
+      await driver.open('/', 'Overview');
       await running.restartWorker();
       await concern('No worker serves resize-image').waitFor({ state: 'detached' });
       await repaired('dead worker');

@@ -14,8 +14,14 @@ import { acceptPayments } from './world.ts';
 const answers: BrowserCase = {
   name: 'an answer to a question is accepted, and the page shows the execution continue',
   async run({ driver, world, coordinator }) {
-    await driver.open('/inbox', 'Inbox');
     const { page } = driver;
+    await driver.open(`/executions/${world.waiting}`, 'order');
+    await page.locator('.facts').getByRole('link', { name: '17', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Open the request' }).click();
+    await driver.heading('Inbox').waitFor();
+    assert.match(page.url(), /await=/);
+    await driver.button('Cancel request…').waitFor();
+    assert.equal(await driver.button('Extend by 1 day').count(), 0, 'it has no deadline');
     await page.getByLabel('Assignee', { exact: true }).fill('olga');
     await driver.button('Assign').click();
     await page.getByText('Assigned to olga').waitFor();
@@ -27,6 +33,8 @@ const answers: BrowserCase = {
     await page.getByText('No open requests').waitFor();
     await driver.open(`/executions/${world.waiting}`, 'order');
     await page.getByText(/Completed at/).waitFor();
+    await page.getByRole('tab', { name: 'Activity' }).click();
+    await page.getByRole('tabpanel').getByText('Answer', { exact: true }).waitFor();
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
     const { output } = await client.executions.result(world.waiting);
     assert.deepEqual(output, { shipped: 'boots' });
@@ -78,13 +86,14 @@ const redrives: BrowserCase = {
     await driver.open('/dead-letters', 'Dead letters');
     const { page } = driver;
     const cause = page.getByRole('listitem').filter({ hasText: 'declined' });
-    await cause.getByRole('button', { name: 'Re-drive all…' }).click();
+    await cause.getByRole('button', { name: /^Re-drive \d+ dead letters?…$/ }).click();
     await page.getByText('Matches 3 dead letters right now.').waitFor();
     await driver.shoot('redrive-preview');
     await page.getByLabel(/^Reason/).fill('the bank is back');
     await driver.button('Re-drive 3 dead letters').click();
     await driver.heading('Bulk re-drive').waitFor();
-    await page.getByText('3 items').waitFor();
+    await page.getByText('3 of 3 counted items').waitFor();
+    await page.getByText(/^Matching .*code = declined/).waitFor();
     await page.getByText(/^3 /).first().waitFor();
     await driver.checkAccess('a job');
     await driver.shoot('job');
@@ -100,7 +109,7 @@ const redrives: BrowserCase = {
     await driver.button('Re-drive again…').click();
     await page.getByRole('dialog').getByText('Already re-driven as').waitFor();
     await driver.button('Cancel').click();
-    await facts.getByRole('link').click();
+    await facts.getByRole('link', { name: '…' }).click();
     await page.getByText(/Completed at/).waitFor();
   },
 };

@@ -1,6 +1,8 @@
 // Several people use the console at once: changes of others must not redirect an operation.
 
 import assert from 'node:assert/strict';
+import { ended, letter } from '../../../contract/execution/repair/repairing.ts';
+import { worker } from '../../../contract/execution/worker.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
 import { ROLES } from '../../../src/features/access/model.ts';
 import { Holdfast, pipeline, StepError } from '../../../src/index.ts';
@@ -66,6 +68,9 @@ const keepsQuestion: BrowserCase = {
   },
 };
 
+const RETRY = ['Retry', 'compensation'] as const;
+const REDRIVE = ['Re-drive', 'execution'] as const;
+
 const neverMore: BrowserCase = {
   name: 'a bulk re-drive has the filters and the count of the list, and leaves out what was re-driven',
   async run({ driver, coordinator }) {
@@ -87,8 +92,8 @@ const neverMore: BrowserCase = {
     for (const [query, filter] of lists) {
       const { count } = await client.executions.count({ ...filter, redriven: false });
       await driver.open(`/executions?${query}`, 'Executions');
-      const verb = query === 'status=quarantined' ? 'Retry compensation of' : 'Re-drive';
-      const label = `${verb} ${count === 1 ? '1 execution' : `${count} executions`}…`;
+      const [verb, one] = query === 'status=quarantined' ? RETRY : REDRIVE;
+      const label = `${verb} ${count} ${one}${count === 1 ? '' : 's'}…`;
       if (count === 0) {
         await page.getByText(/executions? ·/).waitFor();
         assert.equal(await page.getByRole('button', { name: /^Re-drive \d/ }).count(), 0, query);
@@ -189,20 +194,84 @@ const quarantineInBulk: BrowserCase = {
       await driver.button('Resume 2 executions').click();
       await page.getByText('2 executions resumed').waitFor();
       await blocked.waitFor({ state: 'detached' });
-      const all = parked.getByRole('button', { name: /^Retry all compensations: invoice/ });
+      const all = parked.getByRole('button', {
+        name: /^Retry 2 compensations: invoice/,
+      });
       await all.click();
-      await driver.button('Retry compensation of 2 dead letters').click();
+      await driver.button('Retry 2 compensations').click();
       await driver.heading('Bulk re-drive').waitFor();
       await driver.open('/quarantine', 'Quarantine');
       await card.waitFor({ state: 'detached' });
-      // A key finds the execution that has it, and the way to its re-drive, which shows the key.
+      // A key finds the execution that has it, and its re-drive.
       await driver.open('/executions?q=undone/2', 'Executions');
-      await page
-        .getByText(/undone\/2 was re-driven as/)
-        .getByRole('link')
-        .click();
+      const rows = page.getByRole('table', { name: 'Executions' }).getByRole('row');
+      await page.getByText('2 executions').waitFor();
+      await rows.filter({ hasText: 're-drive' }).getByRole('link', { name: 'undone/2' }).click();
       await driver.heading('invoice').waitFor();
       await page.locator('.page-title').getByText('undone/2').waitFor();
+    } finally {
+      await holdfast.close();
+    }
+  },
+};
+
+const crashed: BrowserCase = {
+  name: 'an execution that ended its workers has the re-drive that its banner names',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const { store } = coordinator;
+    const id = await ended(store, await worker(store), {
+      status: 'quarantined',
+      deadLetter: letter({ code: 'poison', reason: 'The last 5 claims recorded nothing.' }),
+    });
+    await driver.open(`/executions/${id}`, 'orders');
+    await page.getByText(/Fix the cause, then re-drive\./).waitFor();
+    await driver.button('Re-drive…').waitFor();
+    await driver.open('/quarantine', 'Quarantine');
+    const card = page.getByRole('listitem').filter({ hasText: 'orders' });
+    await card.getByRole('button', { name: 'Re-drive…', exact: true }).click();
+    await driver.button('Re-drive execution').click();
+    await driver.heading('orders').waitFor();
+    await page.getByText(/waiting for a worker/).waitFor();
+  },
+};
+
+const aftermath: BrowserCase = {
+  name: 'a bulk re-drive shows what became of its executions, and each shows who re-drove it',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const holdfast = new Holdfast({ store: coordinator.store });
+    const fails = (): never => {
+      throw new StepError('The carrier returned 500.', { category: 'permanent', code: 'carrier' });
+    };
+    const freight = pipeline({ name: 'freight', run: (ctx) => ctx.step('book', fails) });
+    try {
+      await holdfast.worker({ pipelines: [freight], owner: 'freight@host-8' });
+      for (const n of [1, 2]) {
+        const { id } = await holdfast.submit(freight, undefined, { key: `freight/${n}` });
+        await holdfast.result(id).catch(() => undefined);
+      }
+      await driver.open('/dead-letters', 'Dead letters');
+      const cause = page.getByRole('listitem').filter({ hasText: 'carrier' });
+      await cause.getByRole('button', { name: /^Re-drive \d+ dead letters?…$/ }).click();
+      await page.getByLabel(/^Reason/).fill('the carrier said so');
+      await driver.button('Re-drive 2 dead letters').click();
+      await driver.heading('Bulk re-drive').waitFor();
+      await page.getByText('2 of 2 executions failed again.').waitFor();
+      await driver.checkAccess('a job whose executions failed again');
+      await driver.checkWidth(390, 'job-failed-again');
+      const items = page.getByRole('table', { name: 'Items' }).getByRole('row');
+      await items.getByText('Failed', { exact: true }).first().waitFor();
+      await driver.open('/executions?key=freight/1', 'Executions');
+      await page.getByText('2 executions').waitFor();
+      await page.getByRole('link', { name: 'freight/1' }).last().click();
+      await page.getByRole('tab', { name: 'Activity' }).click();
+      const lines = page.getByRole('tabpanel').getByRole('listitem');
+      const redriven = lines.filter({ hasText: 'Re-driven as' });
+      await redriven.getByText('the carrier said so').waitFor();
+      await redriven.getByRole('link').click();
+      await page.getByRole('tab', { name: 'Activity' }).click();
+      await lines.filter({ hasText: 'Re-drive of' }).getByText('the carrier said so').waitFor();
     } finally {
       await holdfast.close();
     }
@@ -223,7 +292,10 @@ const comesBack: BrowserCase = {
       return refusals > 2 ? route.continue() : route.fulfill({ status: 502, body: 'Bad gateway' });
     });
     const isStream = (sent: { url(): string }): boolean => STREAM.test(sent.url());
-    const streams = page.waitForResponse((each) => isStream(each) && each.status() === 200);
+    // The stream of the page before may still get its response.
+    const streams = page.waitForResponse(
+      (each) => refusals > 2 && isStream(each) && each.status() === 200,
+    );
     await driver.open('/executions?pipeline=late', 'Executions');
     await streams;
     await page.unroute(STREAM);
@@ -355,16 +427,20 @@ const leavesOut: BrowserCase = {
       const { id } = await holdfast.submit(sticky, undefined);
       await driver.open('/quarantine', 'Quarantine');
       const group = page.getByRole('region', { name: 'Compensation retrying' });
-      await group.getByRole('button', { name: 'Skip…' }).click();
+      await group.getByRole('button', { name: 'Retry now…' }).waitFor();
+      await group.getByRole('link').first().click();
+      await driver.heading('sticky').waitFor();
+      await driver.button('Skip…').click();
       const step = page.getByLabel('Step', { exact: true });
       await page.locator('datalist option').first().waitFor({ state: 'attached' });
       assert.equal(await step.inputValue(), 'charge');
       await driver.checkAccess('leaving a compensation out');
       await page.getByLabel('Reason').fill('paid back by hand');
       await driver.button('Skip').click();
-      await group.waitFor({ state: 'detached' });
-      await driver.open(`/executions/${id}`, 'sticky');
       await page.getByText(/Compensated at/).waitFor();
+      assert.match(page.url(), new RegExp(id));
+      await driver.open('/quarantine', 'Quarantine');
+      await group.waitFor({ state: 'detached' });
     } finally {
       await holdfast.close();
     }
@@ -444,6 +520,8 @@ export const READER_CASES: readonly BrowserCase[] = [
     neverMore,
     searchesFurther,
     quarantineInBulk,
+    crashed,
+    aftermath,
     comesBack,
     asAllowed,
     backNavigation,

@@ -113,7 +113,11 @@ const deploys: BrowserCase = {
     await page.getByRole('alert').getByText('release-pinned').waitFor();
     await page.keyboard.press('Escape');
     await isGone(driver);
-    await operation(driver, { label: 'Roll back…', title: 'Roll back', reason: 'second thoughts' });
+    await operation(driver, {
+      label: 'Roll back…',
+      title: 'Roll back to v1',
+      reason: 'second thoughts',
+    });
     await isGone(driver);
     await page.getByText('New executions go to v1.').first().waitFor();
     await operation(driver, {
@@ -123,6 +127,10 @@ const deploys: BrowserCase = {
     });
     await isGone(driver);
     await page.getByText('New executions are not pinned.').first().waitFor();
+    await driver.open('/audit', 'Audit log');
+    const record = page.getByRole('row').filter({ hasText: 'second thoughts' });
+    await record.getByText('Roll back release').waitFor();
+    await record.getByRole('link', { name: 'parcel' }).waitFor();
     await client.releases.change('parcel', { action: 'activate', name: 'v2' });
     await empty(driver, client, world.parcels);
   },

@@ -99,34 +99,115 @@ const editedInput: BrowserCase = {
 };
 
 const schedule: BrowserCase = {
-  name: 'a schedule shows its next and last runs, and runs now',
+  name: 'a schedule shows its next and last runs, runs now although it is paused, and fills past times',
   async run(scene) {
     const { driver } = scene;
     const { page } = driver;
     const client = await clientOf(scene);
     await client.schedules.put('stock-take', {
-      ...{ cron: '0 4 * * *', pipeline: 'order', input: { item: 'compass' } },
+      ...{ cron: '0 4 * * *', pipeline: 'order', input: { item: 'compass', asks: 'anything' } },
       options: { tags: ['by-schedule'] },
     });
+    await client.schedules.pause('stock-take');
     await driver.open('/schedules', 'Schedules');
     const card = page.getByRole('listitem').filter({ hasText: 'stock-take' }).first();
     const next = card.getByRole('region', { name: 'Next runs of stock-take' });
+    await next.getByText('None until it is resumed').waitFor();
+    await card.getByRole('button', { name: 'Resume…' }).click();
+    await driver.button('Resume schedule').click();
     await next.getByRole('listitem').nth(4).waitFor();
+    await driver.button('Undo').click();
+    await next.getByText('None until it is resumed').waitFor();
     const last = card.getByRole('region', { name: 'Last runs of stock-take' });
     await last.getByText('Never run').waitFor();
-    await card.getByRole('button', { name: 'Run now…' }).click();
-    await page.getByRole('heading', { name: 'Run stock-take now' }).waitFor();
-    await driver.button('Start execution').click();
+    const run = async (): Promise<void> => {
+      await card.getByRole('button', { name: 'Run now…' }).click();
+      await page.getByRole('heading', { name: 'Run stock-take now' }).waitFor();
+    };
+    await run();
+    await driver.checkAccess('a run of a schedule');
+    await driver.button('Run schedule').click();
     await driver.heading('order').waitFor();
-    await page.getByText(/Completed at/).waitFor();
-    const { tags, input } = await client.executions.read(idIn(page.url()));
-    assert.deepEqual([tags, input], [['by-schedule'], { item: 'compass' }]);
+    const id = idIn(page.url());
+    const { tags, input } = await client.executions.read(id);
+    assert.deepEqual([tags, input], [['by-schedule'], { item: 'compass', asks: 'anything' }]);
     await driver.open('/schedules', 'Schedules');
-    await last.getByText('Completed').waitFor();
+    await run();
+    await driver.button('Run schedule').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(/^Nothing was started: .* is still open/).waitFor();
+    await dialog.getByLabel(/still open/).selectOption('allow');
+    await driver.button('Run schedule').click();
+    await driver.heading('order').waitFor();
+    assert.notEqual(idIn(page.url()), id);
+    await driver.open('/schedules', 'Schedules');
+    await card.getByRole('button', { name: 'Backfill…' }).click();
+    const to = await dialog.getByLabel('To').inputValue();
+    const twoDays = new Date(Date.parse(`${to}Z`) - 2 * 86_400_000).toISOString().slice(0, 19);
+    await dialog.getByLabel('From').fill(twoDays);
+    await driver.checkAccess('a backfill');
+    await driver.shoot('backfill');
+    await driver.button('Start executions').click();
+    await page.getByText('2 scheduled times in the range, 2 executions started').waitFor();
+    await last.getByRole('listitem').nth(3).waitFor();
     await last.getByRole('link', { name: 'Last runs' }).click();
     await driver.heading('Executions').waitFor();
-    await page.getByText('1 execution ·').waitFor();
+    await page.getByText('4 executions ·').waitFor();
     await client.schedules.remove('stock-take');
+    const { items } = await client.executions.list({ tag: 'by-schedule' });
+    for (const each of items) await client.executions.cancel(each.id);
+  },
+};
+
+const scheduleForm: BrowserCase = {
+  name: 'a schedule is created with a form, changed, and deleted',
+  async run(scene) {
+    const { driver } = scene;
+    const { page } = driver;
+    const client = await clientOf(scene);
+    const read = async () =>
+      (await client.schedules.list()).items.find(({ id }) => id === 'hourly');
+    const save = async (verb: string): Promise<void> => {
+      await driver.button(verb).click();
+    };
+    await driver.open('/schedules', 'Schedules');
+    await driver.button('New schedule…').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('ID').fill('nightly');
+    await dialog.getByLabel('Pipeline').fill('parcel');
+    await dialog.getByLabel(/^Cron/).fill('5 * * *');
+    await dialog.getByRole('group', { name: 'Input' }).getByLabel('to').fill('east');
+    await driver.checkAccess('the form of a schedule');
+    await driver.shoot('schedule-form');
+    await save('Create schedule');
+    await dialog.getByRole('alert').filter({ hasText: 'cron' }).waitFor();
+    await dialog.getByLabel(/^Cron/).fill('5 * * * *');
+    await save('Create schedule');
+    await dialog.getByRole('alert').filter({ hasText: 'schedule-exists' }).waitFor();
+    await dialog.getByLabel('ID').fill('hourly');
+    await save('Create schedule');
+    await page.getByText('Schedule created').waitFor();
+    const card = page.getByRole('listitem').filter({ hasText: 'hourly' }).first();
+    await card.getByText('5 * * * *').waitFor();
+    assert.deepEqual((await read())?.input, { to: 'east' });
+    await card.getByRole('button', { name: 'Edit…' }).click();
+    await dialog.getByLabel('Runs', { exact: true }).selectOption('every');
+    await dialog.getByLabel(/^Every/).fill('3600');
+    await dialog.getByLabel('If its last execution is still open').selectOption('buffer');
+    await dialog.getByLabel(/^Longest delay/).fill('2.5');
+    await dialog.getByLabel('Pause after a failed run').check();
+    await save('Save schedule');
+    await card.getByText('Every 1 h').waitFor();
+    await card.getByText(/Overlap: buffer · .*pauses after a failure/).waitFor();
+    const { when, overlap, jitterMs, input } = (await read()) ?? {};
+    assert.deepEqual(
+      [when, overlap, jitterMs, input],
+      [{ every: 3_600_000 }, 'buffer', 2_500, { to: 'east' }],
+    );
+    await card.getByRole('button', { name: 'Delete…' }).click();
+    await driver.button('Delete schedule').click();
+    await card.waitFor({ state: 'detached' });
+    assert.equal(await read(), undefined);
   },
 };
 
@@ -187,4 +268,6 @@ const views: BrowserCase = {
   },
 };
 
-export const START_CASES: readonly BrowserCase[] = [views, form, fromStep, editedInput, schedule];
+export const START_CASES: readonly BrowserCase[] = [
+  ...[views, form, fromStep, editedInput, schedule, scheduleForm],
+];

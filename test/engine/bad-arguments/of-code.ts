@@ -10,6 +10,7 @@ const STEP: Fits = {
   retry: optional(['an object']),
   timeoutMs: optional(NUMBER),
   heartbeatTimeoutMs: optional(NUMBER),
+  circuit: optional(TEXT),
   compensate: optional(FUNCTION),
 };
 
@@ -28,23 +29,29 @@ export const OPTIONS_OF_CODE: readonly Options<Context>[] = [
   },
   {
     of: 'spawn',
-    names: { ...PLACING, name: optional(TEXT) },
+    names: { ...PLACING, name: optional(TEXT), key: optional(TEXT), onParentEnd: optional(NONE) },
     call: (ctx, options) => ctx.spawn('p', 1, options as object),
   },
   {
     of: 'call',
-    names: { ...PLACING, name: optional(TEXT) },
+    names: { ...PLACING, name: optional(TEXT), key: optional(NONE), onParentEnd: optional(NONE) },
     call: (ctx, options) => ctx.call(nowhere, 1, options as object),
   },
   {
     of: 'receive',
-    names: { timeoutMs: optional(NUMBER) },
+    names: { timeoutMs: optional(NUMBER), update: optional(['true']) },
     call: (ctx, options) => ctx.receive('r', options as object),
   },
   {
     of: 'fanOut',
-    names: { ...PLACING, name: optional(TEXT) },
+    names: { ...PLACING, name: optional(TEXT), key: optional(NONE), onParentEnd: optional(NONE) },
     call: (ctx, options) => ctx.fanOut('p', [1], options as object),
+  },
+  {
+    of: 'scope',
+    with: { onCancel: () => undefined },
+    names: { onCancel: FUNCTION, cleanupMs: optional(NUMBER) },
+    call: (ctx, options) => ctx.scope(() => undefined, options as never),
   },
 ];
 
@@ -61,6 +68,14 @@ const PLAIN: readonly Argument<Context>[] = [
   one('step', /function/, {
     fits: FUNCTION,
     hand: (ctx, fn) => ctx.step('s', fn as () => number),
+  }),
+  one('lease', /resource|[Kk]ey/, {
+    fits: TEXT,
+    hand: (ctx, resource) => ctx.lease(resource as string, () => 1),
+  }),
+  one('lease', /second argument/, {
+    fits: FUNCTION,
+    hand: (ctx, block) => ctx.lease('r', block as () => number),
   }),
   one('assertHeld', /marginMs/, {
     fits: optional(NUMBER),
@@ -120,9 +135,23 @@ const PLAIN: readonly Argument<Context>[] = [
     hand: (ctx, inputs) => ctx.fanOut('p', inputs as []),
   }),
   one('fanOut', /input/, { fits: VALUE, hand: (ctx, wrong) => ctx.fanOut('p', [1, wrong]) }),
+  one('scope', /first argument/, {
+    fits: FUNCTION,
+    hand: (ctx, block) => ctx.scope(block as never, { onCancel: () => undefined }),
+  }),
   one('receive', /name/, { fits: TEXT, hand: (ctx, name) => ctx.receive(name as string) }),
   one('await', /name|question/, { fits: TEXT, hand: (ctx, name) => ctx.await(name as string) }),
   one('checkpoint', /checkpoint/, { fits: VALUE, hand: (ctx, state) => ctx.checkpoint(state) }),
+  one('publish', /name/, { fits: TEXT, hand: (ctx, name) => ctx.publish(name as string, 1) }),
+  one('publish', /value/, { fits: VALUE, hand: (ctx, value) => ctx.publish('x', value) }),
+  one('onQuery', /query|function/, {
+    fits: NONE,
+    hand: (ctx, name) => ctx.onQuery(name as string, () => 1),
+  }),
+  one('onQuery', /function/, {
+    fits: FUNCTION,
+    hand: (ctx, answer) => ctx.onQuery('q', answer as never),
+  }),
   one('attach', /name/, { fits: TEXT, hand: (ctx, name) => ctx.attach(name as string, 'x') }),
   one('attach', /content/, {
     fits: ['text', 'empty text', 'text with NUL'],
@@ -136,6 +165,15 @@ const PLAIN: readonly Argument<Context>[] = [
     fits: VALUE,
     hand: (ctx, input) => ctx.continueAsNew(input),
   }),
+  one('setAttributes', /attributes/, {
+    fits: ['an object', 'an object with an odd name', 'an object whose properties throw'],
+    hand: (ctx, changes) => ctx.setAttributes(changes as never),
+  }),
+  one('setAttributes: odd', /attributes\.odd/, {
+    fits: ['nothing', 'null', ...LABEL],
+    hand: (ctx, odd) => ctx.setAttributes({ odd } as never),
+  }),
+  one('patched', /name/i, { fits: ANY_TEXT, hand: (ctx, name) => ctx.patched(name as string) }),
   one('log', /message/, { fits: ANY_TEXT, hand: (ctx, message) => ctx.log(message as string) }),
   one('progress', /progress/i, { fits: VALUE, hand: (ctx, value) => ctx.progress(value) }),
 ];

@@ -38,10 +38,13 @@ const FILTER: Fits = {
   idPrefix: optional(NONE),
   parent: optional(NONE),
   topLevel: optional(['true']),
+  staleOwner: optional(['true']),
   redriven: optional(['true']),
   code: optional(TEXT),
   submittedFrom: optional(NUMBER),
   submittedTo: optional(NUMBER),
+  endedFrom: optional(NUMBER),
+  endedTo: optional(NUMBER),
   release: optional(TEXT),
   worker: optional(TEXT),
 };
@@ -120,6 +123,7 @@ export const OPTIONS: readonly Options<Given>[] = [
       ...PLACING,
       key: TEXT,
       signal: NONE,
+      client: optional(NONE),
       ...SUBMITTING,
     },
     call: ({ holdfast }, options) => holdfast.submitOrSignal('p', 1, options as never),
@@ -138,28 +142,66 @@ export const OPTIONS: readonly Options<Given>[] = [
   },
   ...(['result', 'ended'] as const).map((of) => ({
     of,
-    names: { signal: optional(NONE) },
+    names: { signal: optional(NONE), ...IN_PROJECT },
     call: ({ holdfast, handle }: Given, options: unknown) =>
       holdfast[of](handle.id, options as object),
   })),
   {
     of: 'handle.result',
-    names: { signal: optional(NONE) },
+    names: { signal: optional(NONE), ...IN_PROJECT },
     call: ({ handle }, options) => handle.result(options as object),
   },
+  ...(['read', 'explain', 'attachments'] as const).map((of) => ({
+    of,
+    names: IN_PROJECT,
+    call: ({ holdfast, handle }: Given, options: unknown) =>
+      holdfast[of](handle.id, options as object),
+  })),
   ...(['cancel', 'pause', 'resume'] as const).map((of) => ({
     of,
-    names: OPERATION,
+    names: of === 'cancel' ? { ...OPERATION, force: optional(['true']) } : OPERATION,
     call: ({ holdfast, handle }: Given, options: unknown) =>
       holdfast[of](handle.id, options as object),
   })),
   {
+    of: 'erase',
+    with: { reason: 'r' },
+    fits: NONE,
+    names: { ...OPERATION, reason: TEXT },
+    call: ({ holdfast, handle }, options) => holdfast.erase(handle.id, options as never),
+  },
+  {
     of: 'signal',
     with: { name: 's' },
     fits: NONE,
-    names: { ...OPERATION, name: TEXT, value: VALUE },
+    names: { ...OPERATION, name: TEXT, value: VALUE, key: optional(TEXT), client: optional(NONE) },
     call: ({ holdfast, handle }, options) => holdfast.signal(handle.id, options as never),
   },
+  ...(['update', 'sendUpdate'] as const).map((of) => ({
+    of,
+    with: { name: 's', timeoutMs: 0 },
+    fits: NONE,
+    names: {
+      ...{ ...OPERATION, name: TEXT, value: VALUE, key: optional(TEXT) },
+      ...{ timeoutMs: optional(NUMBER), signal: optional(NONE) },
+    },
+    call: ({ holdfast, handle }: Given, options: unknown) =>
+      holdfast[of](handle.id, options as never),
+  })),
+  ...(['query', 'queried'] as const).map((of) => ({
+    of,
+    with: { name: 's' },
+    fits: NONE,
+    names: { ...IN_PROJECT, name: TEXT, value: VALUE },
+    call: ({ holdfast, handle }: Given, options: unknown) =>
+      holdfast[of](handle.id, options as never),
+  })),
+  ...(['published', 'publishedIn'] as const).map((of) => ({
+    of,
+    names: { ...IN_PROJECT, timeoutMs: optional(NUMBER), signal: optional(NONE) },
+    call: ({ holdfast, handle }: Given, options: unknown) =>
+      holdfast[of](handle.id, 'x', options as never),
+  })),
   {
     of: 'list',
     names: {
@@ -189,8 +231,13 @@ export const OPTIONS: readonly Options<Given>[] = [
   },
   {
     of: 'history',
-    names: { after: optional(NUMBER), limit: optional(NUMBER) },
+    names: { after: optional(NUMBER), limit: optional(NUMBER), ...IN_PROJECT },
     call: ({ holdfast, handle }, options) => holdfast.history(handle.id, options as object),
+  },
+  {
+    of: 'saveHistory',
+    names: IN_PROJECT,
+    call: ({ holdfast, handle }, options) => holdfast.saveHistory(handle.id, options as object),
   },
   {
     of: 'templates.put',
@@ -238,6 +285,9 @@ export const OPTIONS: readonly Options<Given>[] = [
       options: optional(['an object']),
       overlap: optional(NONE),
       catchUp: optional(NONE),
+      jitterMs: optional(NUMBER),
+      pauseOnFailure: optional(['true']),
+      ifExists: optional(NONE),
       actor: optional(TEXT),
       reason: optional(['text', 'empty text']),
     },
@@ -257,6 +307,17 @@ export const OPTIONS: readonly Options<Given>[] = [
     names: { ...IN_PROJECT, cursor: optional(TEXT), limit: optional(NUMBER) },
     call: ({ holdfast }, options) => holdfast.schedules.list(options as object),
   },
+  {
+    of: 'schedules.trigger',
+    names: { ...OPERATION, overlap: optional(NONE), key: optional(TEXT) },
+    call: ({ holdfast }, options) => holdfast.schedules.trigger('s', options as object),
+  },
+  {
+    of: 'schedules.backfill',
+    with: { from: new Date(0), to: new Date(0) },
+    names: { ...OPERATION, from: NONE, to: NONE },
+    call: ({ holdfast }, options) => holdfast.schedules.backfill('s', options as never),
+  },
   ...(['get', 'pause', 'resume', 'remove'] as const).map((of) => ({
     of: `schedules.${of}`,
     names: of === 'get' ? IN_PROJECT : OPERATION,
@@ -273,6 +334,7 @@ const ID = (
     | 'resume'
     | 'attachments'
     | 'history'
+    | 'saveHistory'
     | 'result'
     | 'ended',
 ): Argument<Given> => ({
@@ -344,8 +406,13 @@ const PLAIN: readonly Argument<Given>[] = [
   ID('resume'),
   ID('attachments'),
   ID('history'),
+  ID('saveHistory'),
   ID('result'),
   ID('ended'),
+  one('erase', /execution id/, {
+    fits: NONE,
+    hand: ({ holdfast }, id) => holdfast.erase(id as string, { reason: 'r' }),
+  }),
   one('signal', /execution id/, {
     fits: NONE,
     hand: ({ holdfast }, id) => holdfast.signal(id as string, { name: 's' }),

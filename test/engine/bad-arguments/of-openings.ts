@@ -1,5 +1,6 @@
 // Every argument of calls that come before a Holdfast: opening one, pipelines, codecs, errors.
 
+import { openTestHoldfast } from '../../../contract/testing/test-holdfast.ts';
 import { openFolderArchive } from '../../../src/archive/folder.ts';
 import { openS3Archive } from '../../../src/archive/s3.ts';
 import { openHoldfast } from '../../../src/embedded/open-holdfast.ts';
@@ -9,7 +10,6 @@ import { aesCodec } from '../../../src/engine/values/aes-codec.ts';
 import { KEEP_NAMES } from '../../../src/features/retention/model.ts';
 import { hostStep, pipeline, remoteStep } from '../../../src/index.ts';
 import { openMemoryStore } from '../../../src/store/sqlite/open-memory.ts';
-import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import { OPTIONS_OF_COORDINATORS } from './of-coordinators.ts';
 import { OPTIONS_OF_EXPORTS } from './of-exports.ts';
@@ -157,11 +157,15 @@ const openings: readonly Options<void>[] = [
     names: {
       awaits: optional(['an array']),
       remoteSteps: optional(['an array']),
+      messages: optional(['an object']),
+      queries: optional(['an array']),
       name: TEXT,
       run: FUNCTION,
       input: optional(NONE),
       output: optional(NONE),
       retry: optional(['an object']),
+      executionRetry: optional(['an object']),
+      ifKeyTaken: optional(NONE),
       checkpoint: optional(NONE),
       validateCheckpoint: optional(FUNCTION),
       isBug: optional(FUNCTION),

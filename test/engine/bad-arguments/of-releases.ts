@@ -43,6 +43,7 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
       name: ['text'],
       artifact: TEXT,
       digest: TEXT,
+      artifacts: optional(['an array']),
       actor: optional(TEXT),
     },
     call: ({ holdfast }, options) => holdfast.releases.register(options as never),

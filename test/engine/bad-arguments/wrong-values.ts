@@ -97,4 +97,5 @@ export const SUBMITTING: Readonly<Record<string, readonly WrongName[]>> = {
   traceparent: optional(TEXT),
   release: optional(TEXT),
   ifNoWorker: optional(NONE),
+  ifKeyTaken: optional(NONE),
 };

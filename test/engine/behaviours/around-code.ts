@@ -5,6 +5,7 @@ import { AUDITING } from './auditing.ts';
 import { AWAITS } from './awaits.ts';
 import { EXPLAINING } from './explaining.ts';
 import { HELD } from './held.ts';
+import { KEYS } from './keys.ts';
 import { LEFT_BEHIND } from './left-behind.ts';
 import { MISTAKES } from './mistakes.ts';
 import { QUEUEING } from './queueing.ts';
@@ -19,6 +20,7 @@ import { TEMPLATED_CHILDREN } from './templated-children.ts';
 export const AROUND_CODE: readonly Behaviour[] = [
   ...SLOW_STORES,
   ...HELD,
+  ...KEYS,
   ...LEFT_BEHIND,
   ...MISTAKES,
   ...REFUSALS,

@@ -245,11 +245,12 @@ export const AUDITING: readonly Behaviour[] = [
       opened.open();
       const [line, ...rest] = await counted(first, id);
       assert.deepEqual(rest, []);
-      const { firstAt, lastAt, ...refused } = line as RefusedWrite;
+      const { firstAt, lastAt, lateMs, ...refused } = line as RefusedWrite;
       assert.ok(firstAt > 0 && firstAt === lastAt);
+      assert.ok(lateMs !== undefined && lateMs >= 0);
       assert.deepEqual(refused, {
         ...{ execution: id, project: 'default', fence, newest, verb: 'finish', count: 1 },
-        ...{ why: 'superseded', session, owner: 'zombie' },
+        ...{ why: 'superseded', session, owner: 'zombie', transport: 'embedded' },
       });
       assert.deepEqual((await second.refusals()).items, [line]);
     },

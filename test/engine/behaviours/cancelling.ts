@@ -94,6 +94,31 @@ export const CANCELLING: readonly Behaviour[] = [
     },
   },
   {
+    name: 'X-119: an abandoned child outlives its parent, and its parent can wait for it',
+    async run(stage) {
+      const child = pipeline({ name: 'child', run: (ctx) => ctx.receive<string>('go') });
+      const parent = pipeline({
+        name: 'parent',
+        async run(ctx, waits: boolean) {
+          const spawned = await ctx.spawn(child, undefined, { onParentEnd: 'abandon' });
+          return waits ? spawned.result() : spawned.id;
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [parent, child]);
+      const left = (await (await holdfast.submit(parent, false)).result()) as string;
+      await stage.store.executions.maintain({ limit: 100 });
+      const waiting = await holdfast.submit(parent, true);
+      await stage.until(holdfast, waiting.id, ({ status }) => status === 'waiting');
+      const [own] = await stage.store.executions.children({ parent: waiting.id, limit: 10 });
+      for (const id of [left, own?.id ?? '']) {
+        await holdfast.signal(id, { name: 'go', value: 'done' });
+        assert.equal(await holdfast.result(id), 'done');
+      }
+      assert.equal(await waiting.result(), 'done');
+    },
+  },
+  {
     name: 'cancelling a parent cancels its children',
     async run(stage) {
       const child = pipeline({ name: 'child', run: (ctx) => ctx.receive('never') });

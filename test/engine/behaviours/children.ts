@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import type { ChildFailed } from '../../../src/engine/failures.ts';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
 import { derivedUuid, interactionId } from '../../../src/engine/ids.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import { type Behaviour, pause } from '../stage.ts';
+import type { ExecutionStore } from '../../../src/store/contract/execution-store.ts';
+import { OutcomeUnknown } from '../../../src/support/fault.ts';
+import { systemTimers, type Timers } from '../../../src/support/timer.ts';
+import { type Behaviour, door, pause } from '../stage.ts';
 
 async function remindersOf(holdfast: Holdfast, id: string): Promise<readonly string[]> {
   const found = await holdfast.list({ attribute: { name: 'reminder', equals: id } });
@@ -184,6 +188,140 @@ export const CHILDREN: readonly Behaviour[] = [
       await stage.worker(holdfast, [parent, doubling]);
       const handle = await holdfast.submit(parent, undefined);
       assert.deepEqual(await handle.result(), [200, 202, 204]);
+    },
+  },
+  {
+    name: 'X-125: a parent signals and cancels its children, and gets false for one that has ended',
+    async run(stage) {
+      const listening = pipeline({
+        name: 'listening',
+        run: async (ctx) => [await ctx.receive('word'), await ctx.receive('word')],
+      });
+      const parent = pipeline({
+        name: 'parent',
+        async run(ctx) {
+          const listener = await ctx.spawn(listening, undefined, { name: 'listener' });
+          const sent = [
+            await listener.signal('word', { n: 1 }),
+            await listener.signal('word', { n: 2 }),
+          ];
+          const output = await listener.result();
+          const left = await ctx.spawn(listening, undefined, { name: 'left' });
+          sent.push(await left.cancel('not needed'));
+          const end = await left.result().catch((error: Error) => error.name);
+          sent.push(await left.signal('word'), await left.cancel());
+          return { sent, output, end };
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [parent, listening]);
+      const handle = await holdfast.submit(parent, undefined);
+      assert.deepEqual(await handle.result(), {
+        sent: [true, true, true, false, false],
+        output: [{ n: 1 }, { n: 2 }],
+        end: 'ChildFailed',
+      });
+    },
+  },
+  {
+    name: 'X-125: a signal to a child whose reply was lost arrives once, also after a crash',
+    async run(stage) {
+      const words: unknown[] = [];
+      const listening = pipeline({
+        name: 'listening',
+        async run(ctx) {
+          for (;;) {
+            const word = await ctx.receive('word');
+            await ctx.step('keep', () => void words.push(word));
+            if (word === 'end') return words.length;
+          }
+        },
+      });
+      const parent = pipeline({
+        name: 'parent',
+        async run(ctx) {
+          const child = await ctx.spawn(listening, undefined);
+          await child.signal('word', 'first');
+          await child.signal('word', 'end');
+          return child.result();
+        },
+      });
+      const sent = door();
+      let sends = 0;
+      const losing = (executions: ExecutionStore): Partial<ExecutionStore> => ({
+        async messageChild(request) {
+          sends += 1;
+          await executions.messageChild(request);
+          sent.open();
+          throw new OutcomeUnknown('the reply is lost');
+        },
+      });
+      const timers: Timers = {
+        ...systemTimers,
+        pause: (_, signal) => systemTimers.pause(1, signal),
+      };
+      const lossy = stage.holdfastWith(losing, {}, { timers });
+      const first = await stage.worker(lossy, [parent]);
+      const handle = await lossy.submit(parent, undefined);
+      await sent.passed;
+      await stage.crash(first);
+      const sendsUntilCrash = sends;
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [parent, listening]);
+      assert.equal(await holdfast.result(handle.id), 2);
+      assert.deepEqual(words, ['first', 'end']);
+      assert.equal(sends, sendsUntilCrash, 'a crashed worker sends nothing more');
+    },
+  },
+  {
+    name: 'X-126: a child with a key is found by it, and does not start if the key is taken',
+    async run(stage) {
+      const parent = pipeline({
+        name: 'parent',
+        async run(ctx, key: string) {
+          const child = await ctx.spawn(doubling, 4, { key });
+          return child.result().catch((error: ChildFailed) => error.failure?.code);
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [parent, doubling]);
+      const first = await holdfast.submit(parent, 'double/4');
+      assert.equal(await first.result(), 8);
+      assert.equal((await holdfast.read('key:double/4'))?.parent?.id, first.id);
+      const second = await holdfast.submit(parent, 'double/4');
+      assert.equal(await second.result(), 'key-in-use');
+      const children = await stage.store.executions.children({ parent: second.id, limit: 10 });
+      assert.equal(children.length, 0);
+    },
+  },
+  {
+    name: 'X-126: a parent that crashed before it noticed a taken key notices it in the next claim',
+    async run(stage) {
+      const parent = pipeline({
+        name: 'parent',
+        async run(ctx) {
+          const child = await ctx.spawn(doubling, 4, { key: 'taken' });
+          return child.result().catch((error: ChildFailed) => error.failure?.code);
+        },
+      });
+      const asked = door();
+      const stuck = stage.holdfastWith((executions) => ({
+        read(id) {
+          if (id === handle?.id) return executions.read(id);
+          asked.open();
+          return new Promise(() => undefined);
+        },
+      }));
+      const holdfast = stage.holdfast();
+      await holdfast.submit(doubling, 1, { key: 'taken' });
+      const handle = await holdfast.submit(parent, undefined);
+      const first = await stage.worker(stuck, [parent]);
+      await asked.passed;
+      await stage.crash(first);
+      await stage.worker(holdfast, [parent]);
+      assert.equal(await handle.result(), 'key-in-use');
+      const ends = (await holdfast.history(handle.id)).filter(({ kind }) => kind === 'child-ended');
+      assert.equal(ends.length, 1);
     },
   },
 ];

@@ -32,6 +32,35 @@ export const CODE: readonly Behaviour[] = [
     },
   },
   {
+    name: 'the code reads how its execution was submitted, the same in every replay',
+    async run(stage) {
+      const seen: unknown[] = [];
+      const about = pipeline({
+        name: 'about',
+        async run(ctx, isChild: boolean) {
+          const { attributes, tags, submittedAt, parent } = ctx;
+          seen.push([attributes, tags, submittedAt.getTime(), parent]);
+          await ctx.receive('go');
+          const options = { onParentEnd: 'abandon', attributes: { size: 2 } } as const;
+          if (!isChild) await ctx.spawn(about.name, true, options);
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [about]);
+      const options = { tags: ['blue'], attributes: { customer: 'ann', size: 1 } };
+      const { id, result } = await holdfast.submit(about, false, options);
+      const { submittedAt } = await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+      await holdfast.signal(id, { name: 'go' });
+      await result();
+      const [child] = await stage.store.executions.children({ parent: id, limit: 1 });
+      await stage.until(holdfast, child?.id ?? '', ({ status }) => status === 'waiting');
+      const own = [options.attributes, ['blue'], submittedAt, undefined];
+      assert.deepEqual(seen.slice(0, 2), [own, own]);
+      const [attributes, tags, , parent] = seen[2] as unknown[];
+      assert.deepEqual([attributes, tags, parent], [{ size: 2 }, [], id]);
+    },
+  },
+  {
     name: 'continueAsNew continues in a fresh execution, and result follows it',
     async run(stage) {
       const loop = pipeline({

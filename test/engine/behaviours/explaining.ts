@@ -161,6 +161,19 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await stage.until(holdfast, id, ({ hasSlot }) => hasSlot);
     return { id, expected: /^Rate limited by key "slow" until / };
   },
+  retrying: async (stage, holdfast) => {
+    const failingOften = pipeline({
+      name: 'failing often',
+      executionRetry: { initialMs: 600_000, maxMs: 600_000 },
+      run() {
+        throw new Error('not yet');
+      },
+    });
+    await stage.worker(holdfast, [failingOften]);
+    const { id } = await holdfast.submit(failingOften, undefined);
+    await stage.untilHistory(holdfast, id, (events) => events.at(-1)?.kind === 'given-back');
+    return { id, expected: /^Attempt 1 failed: not yet .*The execution runs again at 2\S+\.$/ };
+  },
   delayed: async (_, holdfast) => {
     const { id } = await holdfast.submit(receiving, undefined, { delayMs: HOUR_MS });
     return { id, expected: /^Scheduled to start at / };
@@ -207,6 +220,45 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     id: await parked(stage, holdfast, sleeping),
     expected: /^Sleeping until .+ \(night\)\.$/,
   }),
+  'waiting-for-circuit': async (stage, holdfast) => {
+    const calling = pipeline({
+      name: 'calling',
+      run: (ctx) =>
+        ctx.step('call', () => Promise.reject(new Error('down')), {
+          circuit: { name: 'bank', failuresMax: 1 },
+          retry: { initialMs: 1, jitter: 0 },
+        }),
+    });
+    return {
+      id: await parked(stage, holdfast, calling),
+      expected: /^Step "call" waits\. Circuit "bank" is open: .+down/,
+      advises: /^Repair the service/,
+    };
+  },
+  'waiting-for-lease': async (stage, holdfast) => {
+    // The same execution holds it, in another branch of its code.
+    const twice = pipeline({
+      name: 'twice',
+      run: (ctx) => {
+        const hold = (): Promise<void> =>
+          ctx.lease('stock', () => ctx.step('hold', () => new Promise<void>(() => undefined)));
+        return Promise.all([hold(), hold()]);
+      },
+    });
+    await stage.worker(holdfast, [twice], { stopGraceMs: 0 });
+    const { id } = await holdfast.submit(twice, undefined);
+    await stage.until(
+      holdfast,
+      id,
+      ({ heartbeats = [] }) =>
+        heartbeats.length === 2 && JSON.stringify(heartbeats).includes('fence'),
+    );
+    return {
+      id,
+      expected: /^Waiting for lease "stock", held by execution \S+ of pipeline "twice" on .+ since/,
+      advises: /^Check why that execution/,
+    };
+  },
   'waiting-for-message': async (stage, holdfast) => {
     const id = await parked(stage, holdfast, parent);
     // The store hides the child, which no real store does.

@@ -162,8 +162,8 @@ export const RETRIES: readonly Behaviour[] = [
               tries += 1;
               throw new Error('down');
             },
-            // Long enough to crash in between.
-            { retry: { attempts: 2, initialMs: 80, jitter: 0 } },
+            // Long enough to crash in between, also on a busy machine.
+            { retry: { attempts: 2, initialMs: 800, jitter: 0 } },
           ),
       });
       const holdfast = stage.holdfast({ parkAfterMs: 1_000 });

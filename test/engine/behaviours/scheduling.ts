@@ -134,7 +134,7 @@ const SCHEDULES: readonly Behaviour[] = [
       assert.deepEqual([fired.scheduled, continued.scheduled], [scheduled, scheduled]);
       await assert.rejects(holdfast.result(continued.id));
       const ours = seen.filter((each) => each === at);
-      assert.equal(ours.length, 4, 'twice each, by a replay');
+      assert.ok(ours.length >= 4, 'at least twice each, by a replay');
       assert.ok(!seen.includes(undefined));
       const again = await holdfast.repair.redrive(continued.id);
       assert.deepEqual((await holdfast.read(again.id))?.scheduled, scheduled);
@@ -240,6 +240,95 @@ const SCHEDULES: readonly Behaviour[] = [
     },
   },
   {
+    name: 'X-32: a schedule that is only created keeps its content',
+    async run(stage) {
+      const { schedules } = stage.holdfast();
+      const put = { id: 'once', every: 60_000, pipeline: 'p', ifExists: 'refuse' } as const;
+      const { createdAt } = await schedules.put(put);
+      assert.deepEqual((await schedules.put(put)).createdAt, createdAt);
+      await assert.rejects(schedules.put({ ...put, every: 70_000 }), { code: 'schedule-exists' });
+      assert.deepEqual((await schedules.get('once'))?.when, { every: 60_000 });
+    },
+  },
+  {
+    name: 'X-121: a trigger submits now, once for each key, also while the schedule is paused',
+    async run(stage) {
+      const echo = pipeline({
+        name: 'echo',
+        run: (ctx, input: unknown) => ({ input, isScheduled: ctx.scheduledAt !== undefined }),
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [echo]);
+      const unknown = { kind: 'refused', why: 'schedule-unknown', id: 's' };
+      assert.deepEqual(await holdfast.schedules.trigger('s'), unknown);
+      const put = { id: 's', cron: '0 3 1 1 *', pipeline: echo, input: 7 } as const;
+      const { nextTimes } = await holdfast.schedules.put(put);
+      const first = await holdfast.schedules.trigger('s', { key: 'one', actor: 'ann' });
+      if (first.kind !== 'submitted') throw new Error(first.kind);
+      assert.deepEqual(await holdfast.result(first.id), { input: 7, isScheduled: true });
+      assert.deepEqual(await holdfast.schedules.trigger('s', { key: 'one' }), first);
+      const after = await holdfast.schedules.get('s');
+      assert.deepEqual([after?.nextTimes, after?.lastExecution], [nextTimes, first.id]);
+      await holdfast.schedules.pause('s');
+      const paused = await holdfast.schedules.trigger('s');
+      assert.equal(paused.kind, 'submitted');
+      const { items } = await holdfast.audit.list({ action: 'trigger-schedule' });
+      assert.deepEqual(
+        items.map(({ actor }) => actor),
+        ['anonymous', 'ann'],
+      );
+    },
+  },
+  {
+    name: 'X-122: a backfill submits each past time once, also when it is repeated',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      await holdfast.schedules.put({ id: 's', cron: '0 3 * * *', pipeline: 'p' });
+      const from = new Date('2026-01-01T03:00:00Z');
+      const range = { from, to: new Date('2026-01-05T03:00:00Z') };
+      const unknown = await holdfast.schedules.backfill('other', range);
+      assert.equal(unknown.kind, 'refused');
+      const filled = await holdfast.schedules.backfill('s', range);
+      assert.deepEqual(filled, { kind: 'done', times: 5, submitted: 5 });
+      const keys = (await createdByKey(holdfast, 's')).map(({ key }) => key);
+      assert.equal(keys[0], 'schedule:s@2026-01-01T03:00:00.000Z');
+      const longer = { from, to: new Date('2026-01-06T04:00:00Z') };
+      const again = await holdfast.schedules.backfill('s', longer);
+      assert.deepEqual(again, { kind: 'done', times: 6, submitted: 1 });
+      assert.equal((await holdfast.schedules.get('s'))?.lastExecution, undefined);
+      const wrong = [
+        { from, to: new Date('2999-01-01') },
+        { from: new Date('2016-01-01'), to: range.to },
+        { from: 'yesterday' as never, to: range.to },
+      ];
+      for (const options of wrong) {
+        await assert.rejects(holdfast.schedules.backfill('s', options), { name: 'InvalidInput' });
+      }
+    },
+  },
+  {
+    name: 'X-123: jitter delays each start after its time by less than its limit',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const put = { id: 's', cron: '* * * * *', pipeline: 'p', jitterMs: 86_400_000 } as const;
+      await holdfast.schedules.put({ ...put, overlap: 'allow' });
+      const now = Date.now();
+      const to = new Date(Math.floor(now / 60_000) * 60_000 - 60_000);
+      const range = { from: new Date(to.getTime() - 240_000), to };
+      await holdfast.schedules.backfill('s', range);
+      const waits = (await createdByKey(holdfast, 's')).map(
+        ({ readyAt = 0, attributes }) => readyAt - Number(attributes['scheduledAt']),
+      );
+      assert.equal(waits.length, 5);
+      assert.ok(new Set(waits).size > 1, String(waits));
+      // The clocks of this process and of the store may differ a little.
+      assert.ok(
+        waits.every((ms) => ms < 86_400_000 + 60_000),
+        String(waits),
+      );
+    },
+  },
+  {
     name: 'an impossible schedule is refused by name',
     async run(stage) {
       const { schedules } = stage.holdfast();
@@ -258,6 +347,9 @@ const SCHEDULES: readonly Behaviour[] = [
         { id: 'x', pipeline: 'p', cron: '* * * * *', timeZone: 'Nowhere' },
         { ...good, overlap: 'queue' as never },
         { ...good, catchUp: 'some' as never },
+        { ...good, jitterMs: -1 },
+        { ...good, ifExists: 'keep' as never },
+        { ...good, overlap: 'buffer', options: { concurrency: { key: 'k', limit: 2 } } },
         { ...good, options: { key: 'k' } as never },
       ];
       for (const options of bad) {

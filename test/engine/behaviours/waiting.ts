@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import type { Behaviour } from '../stage.ts';
+import type { InboxMessage } from '../../../src/execution/history.ts';
+import { type Behaviour, door } from '../stage.ts';
 
 export const WAITING: readonly Behaviour[] = [
   {
@@ -73,6 +74,50 @@ export const WAITING: readonly Behaviour[] = [
       await holdfast.signal(handle.id, { name: 'n', value: 3 }).then((answer) => {
         assert.equal(answer.kind, 'refused');
       });
+    },
+  },
+  {
+    name: 'a signal that is read as the code asks does not overtake earlier ones',
+    without: { 'over REST': 'the heartbeat of this process announces the signal' },
+    async run(stage) {
+      const { executions, sessions } = stage.store;
+      const [beaten, asked] = [door(), door()];
+      let second: readonly InboxMessage[] = [];
+      const holdfast = stage.holdfastWith(
+        () => ({
+          inbox: async (query) => (query.after === 1 ? second : executions.inbox(query)),
+        }),
+        {
+          sessions: {
+            ...sessions,
+            async heartbeat(request) {
+              const result = await sessions.heartbeat(request);
+              if (second.length > 0 && result.kind === 'alive' && result.notices > 0) {
+                beaten.open();
+                await asked.passed;
+              }
+              return result;
+            },
+          },
+        },
+      );
+      const collecting = pipeline({
+        name: 'collecting',
+        checkpoint: { every: 'step', runAhead: false },
+        async run(ctx) {
+          await ctx.step('begin', () => undefined);
+          await holdfast.signal(ctx.id, { name: 'n', value: 2 });
+          second = await executions.inbox({ id: ctx.id, after: 1, limit: 9 });
+          await beaten.passed;
+          const first = ctx.receive<number>('n');
+          asked.open();
+          return [await first, await ctx.receive<number>('n')];
+        },
+      });
+      const handle = await holdfast.submit(collecting, undefined);
+      await holdfast.signal(handle.id, { name: 'n', value: 1 });
+      await stage.worker(holdfast, [collecting], { ttlMs: 1_000 });
+      assert.deepEqual(await handle.result(), [1, 2]);
     },
   },
   {

@@ -25,10 +25,8 @@ import type { ListInteractions } from '../../../src/features/awaits/port.ts';
 import type { TrendsMessage } from '../../../src/features/overview/messages.ts';
 import type { PipelineCounts } from '../../../src/features/overview/model.ts';
 import { openServer } from '../../../src/server/serve.ts';
-import {
-  type CoordinatorStore,
-  LIST_ROWS_MAX,
-} from '../../../src/store/contract/execution-store.ts';
+import { LIST_ROWS_MAX } from '../../../src/store/contract/execution-reads.ts';
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { COUNTED_PIPELINES_MAX } from '../../../src/store/sql/census.ts';
 import { inLanes } from '../../../src/support/turns.ts';
 import { until } from '../../server/coordinator.ts';

@@ -8,11 +8,11 @@ import {
   PROJECT,
 } from '../../../contract/execution/worker.ts';
 import { type OpenedSession, openedSession } from '../../../contract/lease/opened-session.ts';
+import { ManualClock } from '../../../contract/testing/manual-clock.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import type { ExecutionRecord } from '../../../src/execution/execution.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
-import { ManualClock } from '../../../src/testing/manual-clock.ts';
 import { freshMemoryStore } from '../../services/memory-store.ts';
 
 /** After this time without a heartbeat a session is overdue. */

@@ -29,7 +29,6 @@ const slow = pipeline({
 
 const holdfast = new Holdfast({ store, observer: { report: send } });
 await holdfast.worker({ pipelines: [slow], ttlMs: 1_000, pollMs: 50 });
-await holdfast.submit(slow, null);
 session.signal.addEventListener('abort', () => {
   const tried = store.leases.checkpoint({
     key: lease.key,
@@ -44,3 +43,5 @@ session.signal.addEventListener('abort', () => {
     (fault: Error) => send({ kind: 'refused', message: fault.message }),
   );
 });
+// Last, because its worker claims with the submit and stops this process at once.
+await holdfast.submit(slow, null);

@@ -5,9 +5,16 @@ import type { CoordinatorStore } from '../../../src/store/contract/execution-sto
 import { openStoreAt, type StoreAddress } from '../stage/store-address.ts';
 import { serveCalls } from './serve-calls.ts';
 
+interface Served {
+  readonly store: StoreAddress;
+  readonly port: number;
+}
+
 export interface CoordinatorApi {
   /** Returns its URL. */
-  serve(input: { readonly store: StoreAddress; readonly port: number }): Promise<string>;
+  serve(input: Served): Promise<string>;
+  /** Returns the address of its gRPC listener. */
+  serveGrpc(input: Served): Promise<string>;
 }
 
 serveCalls<CoordinatorApi>({
@@ -15,5 +22,12 @@ serveCalls<CoordinatorApi>({
     const store = (await openStoreAt(address)) as CoordinatorStore;
     const { url } = await openServer({ store, port, auth: 'off', console: false });
     return url;
+  },
+
+  async serveGrpc({ store: address, port }) {
+    const store = (await openStoreAt(address)) as CoordinatorStore;
+    const options = { auth: 'off', console: false, grpc: { port } } as const;
+    const { grpcAddress = '' } = await openServer({ store, port: 0, ...options });
+    return grpcAddress;
   },
 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CoordinatorApi } from '../children/coordinator.ts';
 import { Child } from './child.ts';
-import type { StoreAddress } from './store-address.ts';
+import type { StoreAddress, Way } from './store-address.ts';
 
 export interface Backend {
   readonly name: string;
@@ -99,16 +99,23 @@ export function etcdBackend(provide: () => Promise<EtcdPlace>): Backend {
   };
 }
 
+const WAY_NAMES: Readonly<Record<Way, string>> = {
+  stream: 'a stream',
+  rest: 'REST',
+  grpc: 'gRPC',
+};
+
 /** A coordinator process for each store. Its clients reach it by its URL only. */
-export function coordinatorBackend(base: Backend, stream: boolean): Backend {
+export function coordinatorBackend(base: Backend, way: Way): Backend {
   const coordinators: Child<CoordinatorApi>[] = [];
   return {
-    name: `a coordinator over ${stream ? 'a stream' : 'REST'}, on ${base.name}`,
+    name: `a coordinator over ${WAY_NAMES[way]}, on ${base.name}`,
     async fresh() {
       const child = new Child<CoordinatorApi>('children/coordinator.ts');
       coordinators.push(child);
-      const url = await child.call('serve', { store: await base.fresh(), port: 0 });
-      return { kind: 'coordinator', url, stream };
+      const serve = way === 'grpc' ? 'serveGrpc' : 'serve';
+      const url = await child.call(serve, { store: await base.fresh(), port: 0 });
+      return { kind: 'coordinator', url, way };
     },
     async end() {
       await Promise.all(coordinators.map((each) => each.kill()));

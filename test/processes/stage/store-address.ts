@@ -3,6 +3,7 @@ import { openEtcdStore } from '../../../src/store/etcd/open.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { grpcTransport } from '../../../src/worker/grpc-transport.ts';
 import { openCoordinator } from '../../../src/worker/open-coordinator.ts';
 
 /** Where a store is, in a form that goes from process to process. */
@@ -14,8 +15,12 @@ export type StoreAddress =
   | {
       readonly kind: 'coordinator';
       readonly url: string | readonly string[];
-      readonly stream: boolean;
+      readonly way: Way;
     };
+
+/** How a client reaches a coordinator. */
+export const WAYS = ['stream', 'rest', 'grpc'] as const;
+export type Way = (typeof WAYS)[number];
 
 export function openStoreAt(
   address: StoreAddress,
@@ -35,6 +40,14 @@ export function openStoreAt(
       return openEtcdStore({ endpoints, prefix, policy });
     }
     case 'coordinator':
-      return openCoordinator({ url: address.url, stream: address.stream });
+      return openCoordinatorBy(address);
   }
+}
+
+async function openCoordinatorBy({
+  url,
+  way,
+}: Extract<StoreAddress, { readonly kind: 'coordinator' }>): Promise<LeaseService> {
+  if (way !== 'grpc') return openCoordinator({ url, stream: way === 'stream' });
+  return openCoordinator({ transport: await grpcTransport({ address: String(url) }) });
 }

@@ -2,9 +2,9 @@
 // takes a while to finish, and only then writes that it left.
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { type FaultyStore, faultyStore } from '../../../contract/testing/faulty-store.ts';
 import type { KernelStore } from '../../../src/index.ts';
 import { type Election, elect, type Term } from '../../../src/recipes/index.ts';
-import { type FaultyStore, faultyStore } from '../../../src/testing/faulty-store.ts';
 import { emit, serveCalls } from '../../processes/children/serve-calls.ts';
 import { OracleClient } from '../../processes/oracle/client.ts';
 import { openStoreAt, type StoreAddress } from '../../processes/stage/store-address.ts';

@@ -11,15 +11,19 @@ export interface Cost {
   written: number;
   /** Items of lists in requests to the store and in its answers. */
   rows: number;
+  /** Characters and bytes of the largest answer of the store: they are in memory at once. */
+  answer: number;
   /** How often blocks of code in src ran: comparisons, turns of loops. */
   blocks: number;
 }
+
+const NOTHING: Cost = { parsed: 0, written: 0, rows: 0, answer: 0, blocks: 0 };
 
 export class Counters {
   readonly #session: Session = new Session();
   readonly #parse = JSON.parse;
   readonly #stringify = JSON.stringify;
-  #now: Cost = { parsed: 0, written: 0, rows: 0, blocks: 0 };
+  #now: Cost = { ...NOTHING };
 
   /** Call this before the code to count is loaded. */
   static async start(): Promise<Counters> {
@@ -48,10 +52,10 @@ export class Counters {
 
   /** The counts since the last call, this call included: reading the block counts takes long. */
   async of(what: () => Promise<unknown>): Promise<Cost> {
-    this.#now = { parsed: 0, written: 0, rows: 0, blocks: 0 };
+    this.#now = { ...NOTHING };
     await what();
     const cost = this.#now;
-    this.#now = { parsed: 0, written: 0, rows: 0, blocks: 0 };
+    this.#now = { ...NOTHING };
     return { ...cost, blocks: await this.#blocks() };
   }
 
@@ -77,17 +81,19 @@ export class Counters {
             if (!(answer instanceof Promise)) return answer;
             return answer.then((found: unknown) => {
               this.#now.rows += rowsIn(found);
+              this.#now.answer = Math.max(this.#now.answer, sizeIn(found));
               return found;
             });
           };
         },
       });
-    const { executions, access, sessions } = store;
+    const { executions, access, sessions, leases } = store;
     return {
       ...store,
       executions: counting(executions),
       access: counting(access),
       sessions: counting(sessions),
+      leases: counting(leases),
     };
   }
 }
@@ -102,4 +108,11 @@ function rowsIn(value: unknown, depth = 0): number {
     0,
   );
   return inside + (Array.isArray(value) ? value.length : 0);
+}
+
+/** Characters and bytes, as deep as records have texts. */
+function sizeIn(value: unknown, depth = 0): number {
+  if (typeof value === 'string' || value instanceof Uint8Array) return value.length;
+  if (typeof value !== 'object' || value === null || depth > 5) return 0;
+  return Object.values(value).reduce((sum: number, each) => sum + sizeIn(each, depth + 1), 0);
 }

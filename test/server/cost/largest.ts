@@ -35,7 +35,7 @@ interface Schema {
 const TIME = '2026-01-01T00:00:00Z';
 const UUID = '01a1e190-0000-7000-8000-000000000000';
 /** One of these fits every pattern of the protocol. */
-const TEXTS = ['rich', UUID, 'a'.repeat(64), 'a'.repeat(16), TIME, '{"v":1}'];
+const TEXTS = ['rich', UUID, 'a'.repeat(64), 'a'.repeat(16), TIME, '{"v":1}', 'a/b'];
 
 export function largestOf(given: TSchema, largest: Largest, name = ''): unknown {
   const schema = given as Schema;

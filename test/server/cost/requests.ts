@@ -1,10 +1,14 @@
 // The worst requests that a tenant may send: every route and every message of the worker protocol,
 // against a project of the largest size.
 
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { TSchema } from 'typebox';
-import { ROLES } from '../../../src/features/access/model.ts';
-import { Holdfast, interactionId } from '../../../src/index.ts';
+import type { ProjectName } from '../../../src/execution/names.ts';
+import { QUOTAS, ROLES } from '../../../src/features/access/model.ts';
+import { storedKeyOf } from '../../../src/features/leases/model.ts';
+import { contractOf } from '../../../src/features/releases/contract-api.ts';
+import { Holdfast, interactionId, pipeline } from '../../../src/index.ts';
+import { type AttemptId, parseEffectId, type SessionId } from '../../../src/lease/names.ts';
 import {
   WORK_KINDS,
   type WorkKind,
@@ -12,6 +16,7 @@ import {
 } from '../../../src/protocol/messages/work-messages.ts';
 import type { Route } from '../../../src/protocol/rest/route.ts';
 import { ROUTES } from '../../../src/protocol/rest/routes.ts';
+import { digestOf } from '../../../src/support/digest.ts';
 import { isFullRun } from '../../services/tier.ts';
 import type { TestCoordinator } from '../coordinator.ts';
 import { RawWorker } from '../raw-worker.ts';
@@ -46,7 +51,11 @@ export interface Rich {
   readonly key: string;
   readonly execution: string;
   readonly interaction: string;
+  /** A question whose schema a worker checks. */
+  readonly form: string;
   readonly session: string;
+  /** Carries many leases. It is the last of a deep chain of sessions with much metadata. */
+  readonly holder: string;
   readonly digest: string;
   readonly fence: number;
   readonly seq: number;
@@ -81,6 +90,24 @@ export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
   }));
   const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
   await write({ events: expected, awaits: [{ ...asking, reminders: [], items }] });
+  const form = interactionId({ execution: own.id, name: 'form' });
+  const opened = { key: 'await:form#1', answerSchema: { type: 'string' } };
+  await write({
+    events: [{ kind: 'await-opened', name: 'form', body: JSON.stringify(opened) }],
+    awaits: [
+      {
+        ...{ ...asking, call: opened.key, name: 'form', checked: true },
+        ...{ reminders: [], items: [{ id: form }] },
+      },
+    ],
+  });
+  const published = `{"out":{"v":[${'1,'.repeat(60_000)}1]}}`;
+  const attached = { 'holdfast.published/rich': published, rich: 'a'.repeat(5_000_000) };
+  for (const [name, text] of Object.entries(attached)) {
+    const type = 'application/octet-stream';
+    const file = { name, type, bytes: Buffer.from(text).toString('base64') };
+    await write({ events: expected, attachments: [file] });
+  }
   const input = JSON.stringify({ v: 'i'.repeat(120_000) });
   for (let nth = 0; nth < PLANTED.batches; nth += 1) {
     const children = Array.from({ length: 200 }, () => worker.submission({ input, pipeline: 'c' }));
@@ -95,9 +122,96 @@ export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
     await holdfast.signal(own.id, { name: 'm', value: large });
   }
   await holdfast.close();
+  await plantReleases(worker);
+  await plantViews(worker);
   const { session } = worker;
   const { fence } = own;
-  return { key, execution: own.id, interaction: items[0]?.id ?? '', session, digest, fence, seq };
+  const holder = await plantLeases(coordinator, worker);
+  const interaction = items[0]?.id ?? '';
+  return { key, execution: own.id, interaction, form, session, holder, digest, fence, seq };
+}
+
+/** Almost the largest contract, in two releases that differ in each property. */
+const CONTRACT_PROPERTIES = 2_000;
+const RELEASES = 20;
+
+async function plantReleases(worker: RawWorker): Promise<void> {
+  const contract = contractOf(pipeline({ name: 'rich', run: () => 1 }) as never);
+  for (let nth = 0; nth <= RELEASES; nth += 1) {
+    const schema = { type: nth % 2 === 0 ? 'string' : 'number' };
+    const names = Array.from({ length: CONTRACT_PROPERTIES }, (_, each) => [`n${each}`, schema]);
+    const input = { type: 'object', properties: Object.fromEntries(names) };
+    const name = nth === RELEASES ? 'rich' : `r${nth}`;
+    await must(worker, 'POST /v1/pipelines/rich/releases', {
+      ...{ name, artifact: 'image', digest: `sha256:${nth}`, contract: { ...contract, input } },
+    });
+  }
+  // The release before the one that the requests name differs from it.
+  const change = { action: 'activate', name: `r${RELEASES - 1}`, reason: 'first' };
+  await must(worker, 'POST /v1/pipelines/rich/rollout', change);
+}
+
+/** As many as a project can have. */
+async function plantViews(worker: RawWorker): Promise<void> {
+  const query = `pipeline=${'p'.repeat(2_000)}`;
+  for (let nth = 0; nth < QUOTAS.views.default; nth += 1) {
+    await must(worker, `PUT /v1/views/v${nth}`, { name: 'large', page: 'executions', query });
+  }
+}
+
+async function must(worker: RawWorker, at: string, body: object): Promise<void> {
+  const [method = '', path = ''] = at.split(' ');
+  const { status, json } = await worker.call(method, path, body);
+  if (status !== 200) throw new Error(`${path}: ${JSON.stringify(json).slice(0, 500)}`);
+}
+
+/** One page of leases, and just below the limits of a session. */
+const LEASES = { count: 500, depth: 8, names: 60, chars: 1_000, intents: 64, bytes: 256 * 1024 };
+/** The lease with the largest record. */
+const LEASE_KEY = 'k0';
+
+/** Returns the session that carries the leases. */
+async function plantLeases(
+  { store: { leases, policy } }: TestCoordinator,
+  worker: RawWorker,
+): Promise<string> {
+  const texts = Array.from({ length: LEASES.names }, (_, nth) => [
+    `n${nth}`,
+    'm'.repeat(LEASES.chars),
+  ]);
+  const metadata = Object.fromEntries(texts);
+  let parent: string | undefined;
+  for (let depth = 0; depth < Math.min(LEASES.depth, policy.sessionDepthMax); depth += 1) {
+    const id = randomUUID();
+    const opening = { id, owner: 'holder', ttlMs: 600_000, graceMs: 1_000, metadata };
+    const body = { ...opening, ...(parent === undefined ? {} : { parent }) };
+    const { status } = await worker.call('POST', '/v1/work/sessions', body);
+    if (status !== 200) throw new Error(`A session was refused with ${status}.`);
+    parent = id;
+  }
+  const session = parent as SessionId;
+  const acquired = await Promise.all(
+    Array.from({ length: LEASES.count }, (_, nth) => {
+      const key = storedKeyOf(PROJECT as ProjectName, `k${nth}`);
+      return leases.acquire({ key, session, attempt: randomUUID() as AttemptId });
+    }),
+  );
+  const [first] = acquired;
+  if (first?.kind !== 'granted') throw new Error(JSON.stringify(first));
+  const tenure = {
+    key: storedKeyOf(PROJECT as ProjectName, LEASE_KEY),
+    fence: first.fence,
+    session,
+  };
+  const bytes = new Uint8Array(LEASES.bytes);
+  for (const seq of [1, 2]) {
+    await leases.checkpoint({ ...tenure, seq, bytes, digest: digestOf(bytes) });
+  }
+  for (let nth = 0; nth < LEASES.intents; nth += 1) {
+    const effect = parseEffectId(`effect-${nth}`);
+    await leases.beginIntent({ ...tenure, effect, note: 'n'.repeat(2_000) });
+  }
+  return session;
 }
 
 const ROWS_MAX = 20_000;
@@ -115,6 +229,7 @@ function ownWrite({ execution: id, fence, session, seq }: Rich, chars: number): 
 
 type Schema = TSchema & {
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
   readonly maximum?: number;
 };
 
@@ -165,14 +280,14 @@ export function knownIn(rich: Rich): Readonly<Record<string, string | number>> {
   return { session, id: execution, fence, seq: seq + 1, digest, project: PROJECT };
 }
 
-function pathOf({ path, name }: Route, rich: Rich): string {
-  const { execution, interaction, session, digest } = rich;
+function pathOf({ path, name, method }: Route, rich: Rich): string {
+  const { execution, interaction, form, session, holder, digest } = rich;
   return path.replaceAll(/:(\w+)/g, (_, param: string) => {
     if (param === 'digest') return digest;
     if (param === 'version') return '1';
     if (param !== 'id') return param === 'project' ? PROJECT : 'rich';
-    if (path.includes('/awaits/')) return interaction;
-    if (path.includes('/sessions/')) return session;
+    if (path.includes('/awaits/')) return method === 'GET' ? form : interaction;
+    if (path.includes('/sessions/')) return method === 'GET' ? holder : session;
     if (path.includes('/templates/')) return 't';
     if (path.includes('/schedules/')) return 's0';
     return name.includes('Key') ? 'a'.repeat(16) : execution;
@@ -181,8 +296,12 @@ function pathOf({ path, name }: Route, rich: Rich): string {
 
 /** The largest page, without waiting. */
 function queryOf(schema: Schema | undefined): string {
-  const { limit, waitMs } = schema?.properties ?? {};
+  const { limit, waitMs, key } = schema?.properties ?? {};
   if (waitMs !== undefined) return '?waitMs=1';
+  if (schema?.required?.includes('after')) return `?after=0&limit=${limit?.maximum}`;
+  if (key !== undefined && schema?.required?.includes('key')) {
+    return `?key=${LEASE_KEY}${schema.required.includes('fence') ? '&fence=1' : ''}`;
+  }
   return limit?.maximum === undefined ? '' : `?limit=${limit.maximum}`;
 }
 
@@ -197,13 +316,14 @@ export interface Message {
  * `charsMax`: the most characters of one message.
  */
 export function messagesFor(rich: Rich, charsMax: number = VALUES_MAX): readonly Message[] {
-  const { execution: id, interaction, session, digest } = rich;
+  const { execution: id, interaction, session, holder, digest } = rich;
   const shares = [{ lane: 'interactive', limit: 1_000 }];
   const reads: Readonly<Partial<Record<WorkKind, object>>> = {
     waitForWakeup: { waitMs: 1 },
     waitForLeaseHint: { waitMs: 1 },
-    listCarriedLeases: { id: session },
-    inspectSession: { id: session },
+    listCarriedLeases: { id: holder },
+    inspectSession: { id: holder },
+    inspectLease: { key: LEASE_KEY },
     listProjectSessions: { limit: 500, all: true },
     listProjectLeases: { limit: 500 },
     readLeaseEvents: { after: 0, limit: 500 },

@@ -5,12 +5,14 @@ import { adminCases } from './admin.ts';
 import { archiveCases } from './archive.ts';
 import { awaitCases } from './awaits.ts';
 import type { Case } from './case.ts';
+import { channelCases } from './channels.ts';
 import { operationCases } from './operations.ts';
 import { overviewCases } from './overview.ts';
 import { planCases } from './plans.ts';
 import { recordCases } from './records.ts';
 import { relayCases } from './relay.ts';
 import { repairCases } from './repair.ts';
+import { updateCases } from './updates.ts';
 
 const CASES: readonly Case[] = [
   ...awaitCases,
@@ -20,7 +22,9 @@ const CASES: readonly Case[] = [
   ...archiveCases,
   ...overviewCases,
   ...planCases,
+  ...channelCases,
   ...operationCases,
+  ...updateCases,
   ...adminCases,
 ];
 

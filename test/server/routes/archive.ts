@@ -63,6 +63,52 @@ const findsArchived: Case = {
   },
 };
 
+const erases: Case = {
+  name: 'values of an ended execution are erased, in the store and in the archive, by an admin with a reason',
+  given: { retention: { archive, keepMs } },
+  async run(coordinator) {
+    await coordinator.worker([quick]);
+    const client = await coordinator.client(['submit', 'operate'], 'default');
+    const admin = await coordinator.client(['admin'], 'default');
+    const submitted = async (input: number): Promise<string> => {
+      const { id } = await client.executions.submit({ pipeline: 'quick', input });
+      await client.executions.result(id);
+      return id;
+    };
+    const [archived, kept] = [await submitted(4711), await submitted(4712)];
+    await assert.rejects(client.executions.erase(kept, 'asked for'), { code: 'role-missing' });
+    await assert.rejects(admin.executions.erase(kept, ''), { code: 'invalid-input' });
+    const open = await client.executions.submit({ pipeline: 'other', input: 4713 });
+    await assert.rejects(admin.executions.erase(open.id, 'asked for'), { code: 'not-ended' });
+    const { kind, by, pending } = await admin.executions.erase(kept, 'asked for');
+    assert.deepEqual([kind, pending], ['erased', undefined]);
+    const shown = await client.executions.read(kept);
+    assert.deepEqual([shown.erased?.by, shown.sealed, shown.input], [by, true, undefined]);
+    assert.equal((await client.executions.result(kept)).sealed, true);
+    assert.doesNotMatch(JSON.stringify(await client.executions.history(kept)), /4712/);
+    await assert.rejects(client.bytes(`/v1/executions/${kept}/attachments/a%2Fb.txt`), {
+      code: 'value-erased',
+    });
+    await assert.rejects(client.executions.redrive(kept), { code: 'execution-erased' });
+    const again = await admin.executions.erase(kept, 'asked for');
+    assert.deepEqual([again.kind, again.by], ['already-erased', by]);
+    await client.archive.run();
+    assert.equal((await admin.executions.erase(archived, 'asked for')).kind, 'erased');
+    assert.equal((await client.archive.verify(archived)).kind, 'erased');
+    assert.equal((await client.archive.verify(kept)).kind, 'intact');
+    const found = await client.archive.list({});
+    for (const id of [archived, kept]) {
+      assert.notEqual(found.items.find((each) => each.id === id)?.erased, undefined);
+    }
+    const read = client.archive.document(archived, 'history.json');
+    await assert.rejects(read, { code: 'value-erased', status: 410 });
+    const history = Buffer.from(await client.archive.document(kept, 'history.json')).toString();
+    assert.doesNotMatch(history, /4712/);
+    const { items } = await client.records.audit({ action: 'erase' });
+    assert.deepEqual(items.map(({ target }) => target.id).sort(), [archived, kept].sort());
+  },
+};
+
 const ofProjects: Case = {
   name: 'each project has its own retention and archive, and sees no other',
   given: { retention: { archive, keepMs } },
@@ -103,4 +149,4 @@ const without: Case = {
   },
 };
 
-export const archiveCases: readonly Case[] = [findsArchived, ofProjects, without];
+export const archiveCases: readonly Case[] = [findsArchived, erases, ofProjects, without];

@@ -48,7 +48,8 @@ const counted: Case = {
     assert.deepEqual([of('unserved')?.ready, of('unserved')?.workers], [one, 0]);
     assert.ok(Date.parse(of('unserved')?.oldestReadyAt ?? '') <= Date.parse(overview.at));
     const { causes, ...letters } = overview.deadLetters;
-    assert.deepEqual(letters, two);
+    const none = { count: 0, capped: false };
+    assert.deepEqual(letters, { ...two, quarantined: none, lastHour: two });
     assert.deepEqual(
       causes.map(({ code, step, count, message }) => ({ code, step, count, message })),
       [{ code: 'no-stock', step: 'row-*', count: 2, message: 'Nothing is left.' }],
@@ -162,6 +163,7 @@ const found: Case = {
     assert.deepEqual(await ids({ idPrefix: first.slice(0, 8) }), [failed, second, first]);
     assert.deepEqual(await ids({ code: 'no-stock', topLevel: true }), [failed]);
     assert.deepEqual(await ids({ parent: failed }), []);
+    assert.deepEqual(await ids({ staleOwner: true }), []);
     const { submittedAt } = await client.executions.read(second);
     const later = new Date(Date.parse(submittedAt) + 3_600_000).toISOString();
     const earlier = new Date(Date.parse(submittedAt) - 3_600_000).toISOString();
@@ -170,6 +172,11 @@ const found: Case = {
     assert.deepEqual(await ids({ submittedFrom: later }), []);
     assert.deepEqual(await ids({ submittedTo: earlier }), []);
     assert.deepEqual(await client.executions.count(range), { count: 3, capped: false });
+    const ended = { endedFrom: earlier, endedTo: later };
+    assert.deepEqual(await ids(ended), [failed]);
+    assert.deepEqual(await ids({ ...ended, sort: 'newest' }), [failed]);
+    assert.deepEqual(await ids({ endedFrom: later }), []);
+    assert.deepEqual(await client.executions.count(ended), { count: 1, capped: false });
     assert.deepEqual(await client.executions.count({ q: 'order/' }), { count: 2, capped: false });
     const several = client.executions.list({ key: 'a', keyPrefix: 'b' });
     await assert.rejects(several, refusedWith('invalid-input', 400));
@@ -234,7 +241,7 @@ const heartbeats: Case = {
         ...{ execution: id as ExecutionId, project: parseProject('ours'), verb: 'record' },
         ...{ fence: toFence(2 ** 40 + 1), newest: toFence(2 ** 40 + 2), why: 'superseded' },
         ...{ session: seen.session as SessionId, owner: seen.owner as Owner },
-        ...{ count: 3, firstAgoMs: 0, lastAgoMs: 0 },
+        ...{ count: 3, firstAgoMs: 0, lastAgoMs: 0, transport: 'http' },
       },
     ]);
     const marked = await until(async () => {

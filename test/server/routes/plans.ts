@@ -59,6 +59,19 @@ const schedules: Case = {
     const fired = await until(async () => (await client.schedules.read('often')).lastExecution);
     assert.equal((await client.executions.read(fired)).submittedBy, 'schedule often');
     const { items } = await client.schedules.list();
+    const given = { cron: '0 4 * * *', pipeline: 'echo', ifExists: 'refuse' } as const;
+    await assert.rejects(
+      client.schedules.put('nightly', given),
+      refusedWith('schedule-exists', 409),
+    );
+    const triggered = await client.schedules.trigger('nightly', { key: 'now' });
+    assert.deepEqual(await client.schedules.trigger('nightly', { key: 'now' }), triggered);
+    assert.equal(triggered.kind, 'submitted');
+    const from = new Date(Date.parse(nightly.nextTimes[0] ?? '') - 3 * 86_400_000).toISOString();
+    const range = { from, to: new Date(Date.now() - 1_000).toISOString() };
+    const filled = await client.schedules.backfill('nightly', range);
+    assert.deepEqual([filled.submitted, filled.times], [filled.times, filled.times]);
+    assert.equal((await client.schedules.backfill('nightly', range)).submitted, 0);
     assert.deepEqual(
       items.map((each) => each.id),
       ['nightly', 'often'],

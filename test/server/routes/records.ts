@@ -26,6 +26,14 @@ const operations: Case = {
     assert.equal(new Set(items.map(({ actor }) => actor)).size, 1);
     const of = await client.records.audit({ target: 'execution', targetId: id, action: 'cancel' });
     assert.equal(of.items.length, 1);
+    const hours = (count: number): string => new Date(Date.now() + count * 3_600_000).toISOString();
+    const within = await client.records.audit({ from: hours(-1), to: hours(1), action: 'cancel' });
+    assert.deepEqual(within.items, of.items);
+    assert.deepEqual((await client.records.audit({ from: hours(1) })).items, []);
+    assert.deepEqual((await client.records.audit({ to: hours(-1), limit: 1 })).items, []);
+    const [newest] = items;
+    const next = { from: hours(-1), cursor: newest?.id ?? '' };
+    assert.deepEqual((await client.records.audit(next)).items, items.slice(1));
     await assert.rejects(client.records.audit({ target: 'execution' }), /belong together/);
     assert.deepEqual(await client.records.refusedWrites(), { items: [] });
     const stranger = await coordinator.client(['submit'], 'default');

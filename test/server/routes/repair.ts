@@ -142,7 +142,8 @@ const refusedInput: Case = {
     await coordinator.worker([parcel], { release: { name: 'v1', digest: release.digest } });
     // Without an active release no contract decides. It fails on the worker, and the advice is about the input.
     const unpinned = await holdfast.submit('parcel', { town: 'east' });
-    assert.equal((await executions.result(unpinned.id)).status, 'failed');
+    const { status, failure } = await executions.result(unpinned.id);
+    assert.deepEqual([status, failure?.code], ['failed', 'input-refused']);
     const { advice = '' } = await executions.explain(unpinned.id);
     assert.match(advice, /^Re-drive it with an input that its code accepts: .* --input <json>/);
     await holdfast.releases.activate('parcel', 'v1');
@@ -248,6 +249,15 @@ const jobs: Case = {
     const would = await client.jobs.read(dry.id);
     assert.deepEqual([would.dryRun, would.seen, would.outcomes], [true, 5, { 'would-submit': 5 }]);
     assert.equal((await client.deadLetters.list()).items.length, 5);
+    assert.deepEqual([would.filter, would.expected], [{ code: 'as-asked' }, undefined]);
+    const all = {
+      ...{ status: 'queued' as const, where: ['total>=17', 'region="eu"'], topLevel: true },
+      submittedFrom: '2026-11-17T09:00:00.000Z',
+    };
+    const none = await client.jobs.cancel({ filter: all, countedBy: dry.id });
+    const { filter, expected } = await client.jobs.read(none.id);
+    assert.deepEqual([filter, expected], [{ ...all, status: ['queued'] }, 5]);
+    await client.executions.result(none.id);
     const { id } = await client.jobs.redrive({ reason: 'fixed', key: 'job' });
     assert.equal((await client.jobs.redrive({ reason: 'fixed', key: 'job' })).id, id);
     await client.executions.result(id);
@@ -261,7 +271,7 @@ const jobs: Case = {
     const rest = await client.jobs.items(id, { limit: 3, cursor: first.cursor ?? '' });
     const targets = [...first.items, ...rest.items].map((each) => each.target);
     assert.deepEqual(targets.sort(), [...ids].sort());
-    assert.equal((await client.jobs.list()).items.length, 2);
+    assert.equal((await client.jobs.list()).items.length, 3);
     await assert.rejects(client.jobs.stop(id), refusedWith('already-ended', 409));
     const other = await coordinator.client(['operate'], 'other');
     await assert.rejects(other.jobs.read(id), refusedWith('execution-unknown', 404));

@@ -50,6 +50,33 @@ async def fans_out(ctx: Context, given):
         return error.failure["message"]
 
 
+@pipeline("listens")
+async def listens(ctx: Context, given):
+    return await ctx.receive("word")
+
+
+@pipeline("talks")
+async def talks(ctx: Context, given):
+    heard = await ctx.start_child(listens)
+    left = await ctx.start_child(listens)
+    sent = [await heard.signal("word", given), await left.cancel("not needed")]
+    try:
+        await left.result()
+    except ChildFailed as error:
+        sent.append(error.status)
+    return [await heard.result(), *sent, await left.cancel()]
+
+
+@pipeline("replies")
+async def replies(ctx: Context, given):
+    first = await ctx.receive_update("add")
+    await ctx.publish("total", first.value)
+    await first.reply({"total": first.value})
+    second = await ctx.receive_update("add", timeout=30)
+    await second.reject("enough")
+    return first.value
+
+
 @pipeline("waits")
 async def waits(ctx: Context, given):
     await ctx.sleep_until(datetime.now(timezone.utc) + timedelta(seconds=0.1), "moment")
@@ -133,6 +160,7 @@ async def has_a_bug(ctx: Context, _):
 class Features(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self):
         pipelines = [vowels, calls_remote, square, fans_out, waits, races, asks]
+        pipelines += [listens, talks, replies]
         pipelines += [loops, slow_once, silent_once, shows_its_row, has_a_bug]
         self.client = Client()
         self.worker = Worker(pipelines, ttl=3.0, grace=0.2)
@@ -156,6 +184,22 @@ class Features(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(await self.run_one(fans_out, [1, 2, 3]), [1, 4, 9])
         self.assertEqual(await self.run_one(fans_out, []), [])
         self.assertEqual(await self.run_one(fans_out, [1, -1]), "negative")
+
+    async def test_an_update_gets_its_reply_once_and_a_value_is_published(self):
+        id = await self.client.submit(replies, None)
+        total = asyncio.ensure_future(self.client.published(id, "total", timeout=20))
+        for _ in range(2):
+            reply = await self.client.update(id, "add", 7, key="a")
+            self.assertEqual(reply, {"kind": "replied", "key": "a", "value": {"total": 7}})
+        self.assertEqual(await total, 7)
+        rejected = await self.client.update(id, "add", 8, key="b")
+        self.assertEqual(rejected, {"kind": "rejected", "key": "b", "reason": "enough"})
+        self.assertEqual(await self.client.result(id), 7)
+        self.assertIsNone(await self.client.published(id, "none"))
+
+    async def test_a_parent_signals_and_cancels_its_children(self):
+        expected = ["hello", True, True, "cancelled", False]
+        self.assertEqual(await self.run_one(talks, "hello"), expected)
 
     async def test_sleeps_end_at_their_time_and_a_receive_times_out(self):
         self.assertEqual(await self.run_one(waits, 0.8), "timed out")

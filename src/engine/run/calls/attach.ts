@@ -1,7 +1,7 @@
 // Attachments of an execution. The store writes each in the transaction that records it.
 
 import { isUint8Array } from 'node:util/types';
-import type { CallKey } from '../../../execution/names.ts';
+import { type CallKey, OWN_PREFIX } from '../../../execution/names.ts';
 import { NAME_BYTES_MAX } from '../../../lease/names.ts';
 import type { Attachment } from '../../../store/contract/execution-store.ts';
 import { InvalidInput } from '../../../support/fault.ts';
@@ -12,6 +12,11 @@ import type { Opening, Settlement } from '../ledger.ts';
 
 /** Checks the arguments and copies the bytes. */
 export function attachmentOf(name: unknown, content: unknown, type: unknown): Attachment {
+  if (typeof name === 'string' && name.startsWith(OWN_PREFIX)) {
+    throw new InvalidInput(
+      `ctx.attach: names that begin with ${OWN_PREFIX} are reserved; got ${shown(name)}.`,
+    );
+  }
   const ofContent = typeof content === 'string' ? 'text/plain' : 'application/octet-stream';
   return {
     name: boundedText('The name of an attachment', name, NAME_BYTES_MAX),

@@ -1,21 +1,37 @@
 // Receives a signal: a named message that the store keeps until the code asks for it.
 
 import { OWN_PREFIX } from '../../../execution/names.ts';
-import { integerOption, readOptions, TEN_YEARS_MS } from '../../../support/options.ts';
-import { signalPosition } from '../../values/place.ts';
-import type { Opening, Settlement } from '../ledger.ts';
+import { UPDATE_NAME_BYTES_MAX } from '../../../features/updates/model.ts';
+import { InvalidInput } from '../../../support/fault.ts';
+import {
+  boundedText,
+  integerOption,
+  optionalBooleans,
+  readOptions,
+  TEN_YEARS_MS,
+} from '../../../support/options.ts';
+import type { ReceiveOptions, Update } from '../../context.ts';
+import { type ExpectedPlace, signalPosition } from '../../values/place.ts';
+import { checkingArguments } from '../guarded.ts';
+import type { CallBody, Opening, Settlement } from '../ledger.ts';
+import type { ReplyContent } from './publish.ts';
 import { SleepCall, type SleepPlan } from './sleep.ts';
 
-export function spanOf(options: unknown): SleepPlan['span'] {
-  const { timeoutMs } = readOptions('ctx.receive', options as { timeoutMs?: number }, [
-    'timeoutMs',
-  ]);
-  if (timeoutMs === undefined) return undefined;
-  return { ms: integerOption('timeoutMs', timeoutMs, { min: 0, max: TEN_YEARS_MS }) };
+export function receiveOptions(
+  name: string,
+  options: ReceiveOptions,
+): { readonly span: SleepPlan['span']; readonly isUpdate: boolean } {
+  const given = readOptions('ctx.receive', options, ['timeoutMs', 'update']);
+  const { timeoutMs, update: isUpdate = false } = given;
+  optionalBooleans('ctx.receive', { update: isUpdate });
+  if (isUpdate) boundedText('The name of an update', name, UPDATE_NAME_BYTES_MAX);
+  if (timeoutMs === undefined) return { span: undefined, isUpdate };
+  const ms = integerOption('timeoutMs', timeoutMs, { min: 0, max: TEN_YEARS_MS });
+  return { span: { ms }, isUpdate };
 }
 
 /** With a time limit, this is a sleep that a message can end. */
-export class ReceiveCall<Value> extends SleepCall<Value> {
+export class ReceiveCall<Value, Plan extends SleepPlan = SleepPlan> extends SleepCall<Value, Plan> {
   #isOpen = false;
   #hasLost: (() => boolean) | undefined;
 
@@ -42,14 +58,54 @@ export class ReceiveCall<Value> extends SleepCall<Value> {
     this.#isOpen = false;
     if (settlement.kind === 'timer-fired') return super.settle(settlement);
     this.leave();
-    const { name } = this.plan;
-    const place = { position: signalPosition(name), isOpen: name.startsWith(OWN_PREFIX) };
+    return this.got(settlement, signalPlace(this.plan.name));
+  }
+
+  protected got(settlement: Settlement, place: ExpectedPlace): void | Promise<void> {
     return this.resolveWith(settlement, place);
   }
 
   /** Withdraws the receive, unless the inbox has already given it a message. */
   protected override mayEnd(): boolean {
     return this.run.inbox.withdraw(this.key);
+  }
+}
+
+export function signalPlace(name: string): ExpectedPlace {
+  return { position: signalPosition(name), isOpen: name.startsWith(OWN_PREFIX) };
+}
+
+interface ReceiveUpdatePlan extends SleepPlan {
+  reply(content: ReplyContent, token: string): Promise<void>;
+}
+
+/** Receives an update: a signal with the token of its reply. */
+export class ReceiveUpdateCall extends ReceiveCall<unknown, ReceiveUpdatePlan> {
+  protected override got({ body }: Settlement, place: ExpectedPlace): void | Promise<void> {
+    const value = this.run.payloads.decodeEnvelope(body.out ?? {}, place);
+    const resolve = (decoded: unknown): void =>
+      this.promised.resolve(this.#updateOf(decoded, body));
+    if (!(value instanceof Promise)) return resolve(value);
+    return value.then(resolve, (error) => this.reject(error));
+  }
+
+  #updateOf(value: unknown, { update: token = '' }: CallBody): Update {
+    let isReplied = false;
+    const send = (content: ReplyContent): Promise<void> => {
+      checkingArguments(() => {
+        if (!isReplied) return;
+        throw new InvalidInput(
+          `The update "${this.plan.name}" has a reply already. Nothing was written. Reply once.`,
+        );
+      });
+      isReplied = true;
+      return this.plan.reply(content, token);
+    };
+    return {
+      value,
+      reply: (reply) => send({ value: reply }),
+      reject: (reason) => send({ rejected: reason }),
+    };
   }
 }
 

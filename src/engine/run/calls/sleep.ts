@@ -21,7 +21,10 @@ export function untilOf(time: unknown): SleepPlan['span'] {
   throw new InvalidInput(`ctx.sleepUntil: time must be a valid Date; got ${shown(time)}.`);
 }
 
-export class SleepCall<Result = void> extends PromisedCall<SleepPlan, Result> {
+export class SleepCall<Result = void, Plan extends SleepPlan = SleepPlan> extends PromisedCall<
+  Plan,
+  Result
+> {
   override start(opening: Opening | undefined): void {
     const { run } = this;
     const { key, name, span } = this.plan;

@@ -1,22 +1,37 @@
 // Starts children in the transaction that records their ids, so none can start twice. Many children
 // start in a few commits.
 
-import type { CallKey, ExecutionId, Payload, PipelineName } from '../../../execution/names.ts';
+import type { Failure } from '../../../execution/failure.ts';
+import {
+  type CallKey,
+  DETACHED_CALL,
+  type ExecutionId,
+  type Payload,
+  type PipelineName,
+} from '../../../execution/names.ts';
 import {
   checkedRef,
   isTemplateRef,
   type TemplateRef,
   templatedBy,
 } from '../../../features/templates/api.ts';
+import { NAME_BYTES_MAX } from '../../../lease/names.ts';
 import type { Submit } from '../../../store/contract/execution-store.ts';
 import type { Instant } from '../../../support/clock.ts';
-import { Fault } from '../../../support/fault.ts';
-import { present, readList, readOptions } from '../../../support/options.ts';
+import { Fault, InvalidInput } from '../../../support/fault.ts';
+import {
+  boundedText,
+  present,
+  readList,
+  readOptions,
+  shown,
+  wordsIn,
+} from '../../../support/options.ts';
 import { hasStore } from '../../config.ts';
 import type { Child, ChildOutcome, Children, Spawnable, SpawnOptions } from '../../context.ts';
 import { ChildFailed, StepFailed } from '../../failures.ts';
 import { pipelineOf, type RemoteStep, requireRemoteStep } from '../../pipeline.ts';
-import { untilSessionEnds } from '../../store-replies.ts';
+import { untilReplied, untilSessionEnds } from '../../store-replies.ts';
 import { checkedPlacing, delayOf, type Placing } from '../../submission.ts';
 import { inputOf } from '../../values/place.ts';
 import { type Schema, validated } from '../../values/schema.ts';
@@ -25,6 +40,7 @@ import { guarded } from '../guarded.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
 import type { RunContext } from '../run-context.ts';
+import { messagesTo } from './child-messages.ts';
 import { ChildrenCall, childCall, type Spawned } from './children.ts';
 
 interface SpawnPlan {
@@ -121,10 +137,9 @@ interface Spawning {
   readonly template?: NonNullable<Submit['template']>;
 }
 
-const NAMES: readonly (keyof SpawnOptions)[] = [
-  ...(['name', 'lane', 'delayMs', 'deadlineMs', 'tags', 'attributes', 'concurrency'] as const),
-  'rate',
-];
+const NAMES: readonly (keyof SpawnOptions)[] = wordsIn(
+  'name key onParentEnd lane delayMs deadlineMs tags attributes concurrency rate',
+);
 
 export async function spawn<Input, Output>(
   ctx: RunContext,
@@ -135,8 +150,10 @@ export async function spawn<Input, Output>(
   const target = (): Target => targetOf(what, args.pipeline);
   const inputs = [args.input];
   const spawned = await begin(ctx, run, { ...args, what, target, inputs, kind: 'child' });
+  const id = spawned.ids[0] as ExecutionId;
   return {
-    id: spawned.ids[0] as ExecutionId,
+    id,
+    ...messagesTo(ctx, run, id),
     result: () =>
       guarded(
         ended<Output>(ctx, run, spawned).then(([outcome]) =>
@@ -162,6 +179,16 @@ export async function fanOut<Input, Output>(
   };
 }
 
+/** The kind of such calls. The store reads their children's parent call (X-119). */
+const DETACHED = DETACHED_CALL.slice(0, -1);
+
+function isAbandoned(what: string, onParentEnd: unknown = 'cancel'): boolean {
+  if (onParentEnd === 'cancel' || onParentEnd === 'abandon') return onParentEnd === 'abandon';
+  throw new InvalidInput(
+    `${what}: onParentEnd must be cancel or abandon; got ${shown(onParentEnd)}.`,
+  );
+}
+
 interface Beginning {
   readonly what: string;
   readonly target: () => Target;
@@ -172,14 +199,22 @@ interface Beginning {
 
 async function begin(ctx: RunContext, run: Run, args: Beginning): Promise<Spawned> {
   const { what, inputs } = args;
-  const { name: given, ...placed } = readOptions(what, args.options, NAMES);
+  const {
+    name: given,
+    key: taken,
+    onParentEnd,
+    ...placed
+  } = readOptions(what, args.options, NAMES);
+  const ownKey = taken === undefined ? undefined : checkedKey(what, taken);
   const placing = checkedPlacing(what, placed);
   const target = args.target();
   const name = given === undefined ? target.name : given;
-  const key = ctx.nextKey(args.kind, name);
+  const isDetached = isAbandoned(what, onParentEnd);
+  const key = isDetached ? ctx.nextKey(DETACHED, name) : ctx.nextKey(args.kind, name);
   // Call numbers restart after a checkpoint. The era keeps apart children of equal keys.
   const { era } = run.ledger;
-  const scope = (era === 0 ? key : `${era}/${key}`) as CallKey;
+  const inEra = isDetached ? `${DETACHED_CALL}${era}/${key}` : `${era}/${key}`;
+  const scope = (era === 0 ? key : inEra) as CallKey;
   // Templates and schemas check data, so their refusals are failures, not bugs (X-47).
   const spawning = await guarded(spawningOf(run, key, { target, inputs, placing }));
   // Check before the call begins: an input that can never be spawned makes no call, so a replay
@@ -194,14 +229,61 @@ async function begin(ctx: RunContext, run: Run, args: Beginning): Promise<Spawne
     count: inputs.length,
     of: 'ref' in target ? `template ${target.name}` : target.name,
     childAt: (index: number, id: ExecutionId) =>
-      childOf(run, spawning, { index, id, call: childCall(scope, index) }),
+      childOf(run, spawning, { index, id, call: childCall(scope, index), key: ownKey }),
   };
   if (inputs.length === 0) return { key: scope, ids: [] };
   const ids = await ctx.enter<readonly ExecutionId[]>(
     (promise) => new SpawnCall(run, plan, promise),
   );
+  const [id] = ids;
+  if (ownKey !== undefined && id !== undefined) noteLeftOut(run, childCall(scope, 0), id);
   return { key: scope, ids };
 }
+
+function checkedKey(what: string, key: unknown): string {
+  if (what === 'ctx.spawn') return boundedText(`${what}: key`, key, NAME_BYTES_MAX);
+  throw new InvalidInput(
+    `${what}: key is an option of ctx.spawn only, because a key has one execution.`,
+  );
+}
+
+/**
+ * The store leaves out a child whose key is taken (X-13). Its parent then records the end of that
+ * child (X-126). The check repeats in each claim until history has an end.
+ */
+function noteLeftOut(run: Run, call: CallKey, id: ExecutionId): void {
+  const isEnded = (): boolean =>
+    run.inbox.outcomeOf(call) !== undefined ||
+    run.ledger.settlements.some(({ kind, body }) => kind === 'child-ended' && body.key === call);
+  if (isEnded() || run.isFrozen) return;
+  run.active(1);
+  const check = async (): Promise<void> => {
+    const { executions } = run.config.store;
+    if ((await untilReplied(run, () => executions.read(id))) !== undefined || run.isOver) return;
+    // A child that was removed has reported its end.
+    await run.inbox.refresh();
+    if (isEnded() || run.isOver) return;
+    const body: CallBody = { key: call, id, status: 'failed', failure: KEY_IN_USE };
+    await new Promise<void>((resolve) => {
+      run.journal.record({
+        event: { kind: 'child-ended', name: call, body: JSON.stringify(body) as Payload },
+        stored: (at) => {
+          run.settle({ kind: 'child-ended', body, at, seq: 0 });
+          resolve();
+        },
+      });
+    });
+  };
+  check()
+    .catch((error: unknown) => run.troubled(error))
+    .finally(() => run.active(-1));
+}
+
+const KEY_IN_USE: Failure = {
+  category: 'permanent',
+  code: 'key-in-use',
+  message: 'Another execution has the key of this child, so the child was not started.',
+};
 
 type Target =
   | { readonly name: PipelineName; readonly schema: Schema | undefined }
@@ -271,9 +353,14 @@ async function validateInputs({ pipeline, schema, inputs }: Spawning): Promise<v
 async function childOf(
   run: Run,
   { pipeline, inputs, placing, template }: Spawning,
-  child: { readonly index: number; readonly id: ExecutionId; readonly call: CallKey },
+  child: {
+    readonly index: number;
+    readonly id: ExecutionId;
+    readonly call: CallKey;
+    readonly key: string | undefined;
+  },
 ): Promise<Submit> {
-  const { id, call } = child;
+  const { id, call, key } = child;
   const { execution } = run.claimed;
   const { lane, delayMs, deadlineMs, tags = [], attributes = {}, concurrency, rate } = placing;
   return {
@@ -294,7 +381,8 @@ async function childOf(
     attributes,
     intent: call,
     ...(delayMs === undefined ? {} : { delayMs: delayOf(placing) }),
-    ...present({ deadlineMs, concurrency, rate, template, traceparent: execution.traceparent }),
+    ...present({ key, deadlineMs, concurrency, rate, template }),
+    ...present({ traceparent: execution.traceparent }),
   };
 }
 

@@ -14,22 +14,21 @@
 
 import { decideRetry, type Failure } from '../../../execution/failure.ts';
 import type { CallKey, Payload } from '../../../execution/names.ts';
-import type { Fence } from '../../../lease/fence.ts';
 import { type Instant, laterBy } from '../../../support/clock.ts';
-import { Fault, InvalidInput } from '../../../support/fault.ts';
-import { integerOption, thrownText } from '../../../support/options.ts';
+import { thrownText } from '../../../support/options.ts';
 import { atEndOfTurn } from '../../../support/timer.ts';
-import { toText } from '../../../support/value.ts';
+import type { CircuitOpen, CircuitPolicy } from '../../circuits.ts';
 import type { StepContext } from '../../context.ts';
 import { failureOf, retryAfterOf } from '../../failures.ts';
 import { reportClaim } from '../../observer.ts';
 import { type ResolvedRetry, ruleFor } from '../../retry-options.ts';
-import { PromisedCall, runInside } from '../call.ts';
+import { PromisedCall } from '../call.ts';
 import type { Compensation } from '../compensations.ts';
-import { after, guardedSignal, ignored, LazyAbort, safely } from '../guarded.ts';
+import { ignored, safely } from '../guarded.ts';
 import type { Entry } from '../journal.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
+import { Attempt, heartbeatPosition } from './attempt.ts';
 
 /** The checked arguments of `ctx.step`. */
 export interface StepPlan<Output> {
@@ -39,6 +38,7 @@ export interface StepPlan<Output> {
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number | undefined;
   readonly heartbeatTimeoutMs: number | undefined;
+  readonly circuit: CircuitPolicy | undefined;
   /** Undoes the step (Y-1). */
   readonly compensation: Compensation | undefined;
 }
@@ -102,6 +102,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
   /** The run continues without this step and ignores the result of a running attempt. */
   drop(): void {
     this.#isDropped = true;
+    this.#noteCircuit('dropped');
     this.#current = undefined;
     this.stopWaiting?.();
   }
@@ -121,8 +122,8 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
   }
 
   get #mayBegin(): boolean {
-    const { isOver, isHeld, cancelled, isPastDeadline } = this.run;
-    return !(isOver || isHeld || cancelled !== undefined || isPastDeadline);
+    const { isHeld, isPastDeadline } = this.run;
+    return this.isWanted && !(isHeld || isPastDeadline);
   }
 
   #attempt(): void {
@@ -175,6 +176,11 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
       this.stopWaiting = () => attempt.stopTimers();
     }
     const startedAt = this.run.config.clock.monotonicMs();
+    const open = this.#circuitOpen(attempt);
+    if (open !== undefined) {
+      this.#failedWith(open, startedAt, false);
+      return;
+    }
     let output: Output | Promise<Output>;
     let isLater: boolean;
     try {
@@ -199,6 +205,29 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
       .catch((error: unknown) => this.run.troubled(error));
   }
 
+  /** The reason why the attempt must wait for the service (X-115). */
+  #circuitOpen(attempt: Attempt<Output>): CircuitOpen | undefined {
+    const { circuit } = this.plan;
+    if (circuit === undefined) return undefined;
+    const { config, claimed } = this.run;
+    return config.circuits.refuse({ project: claimed.execution.project, policy: circuit }, attempt);
+  }
+
+  /** Call this before `#current` is unset. */
+  #noteCircuit(outcome: Failure | 'succeeded' | 'dropped'): void {
+    const { circuit } = this.plan;
+    const attempt = this.#current;
+    if (circuit === undefined || attempt === undefined) return;
+    const { config, claimed, isOver, stop } = this.run;
+    // An attempt that was stopped says nothing about the service.
+    const counted = isOver || stop.signal.aborted ? 'dropped' : outcome;
+    config.circuits.ended(
+      { project: claimed.execution.project, policy: circuit },
+      attempt,
+      counted,
+    );
+  }
+
   /**
    * An active step keeps the execution in this process. No compensation runs beside a step that can
    * be undone (Y-4).
@@ -213,11 +242,9 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
    * (Y-1).
    */
   #isUnwanted(): boolean {
-    const { isOver, cancelled } = this.run;
+    const { isOver } = this.run;
     return (
-      this.#wasDropped() ||
-      isOver ||
-      (cancelled !== undefined && this.plan.compensation === undefined)
+      this.#wasDropped() || isOver || (this.wasRejected && this.plan.compensation === undefined)
     );
   }
 
@@ -228,6 +255,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
   }
 
   #encode(value: Output, startedAt: number): void {
+    this.#noteCircuit('succeeded');
     this.#current = undefined;
     // Encoding replaces this value with one equal to that of a replay.
     const output = { value };
@@ -314,21 +342,23 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     this.#isActive(false);
   }
 
-  #failedWith(error: unknown, startedAt: number): void {
+  /** Any value may have been thrown, also one that throws when it is inspected. */
+  #failedWith(error: unknown, startedAt: number, hasBegun = true): void {
     const { run } = this;
-    this.#current = undefined;
-    if (this.#isUnwanted()) return;
     const { key, name, retry } = this.plan;
-    const rule = ruleFor(retry, error);
+    const rule = hasBegun ? ruleFor(retry, error) : undefined;
     const failure: Failure = {
       ...failureOf(error, key),
       ...(rule === undefined ? {} : { category: rule.do === 'fail' ? 'permanent' : 'retryable' }),
     };
+    if (hasBegun) this.#noteCircuit(failure);
+    this.#current = undefined;
+    if (this.#isUnwanted()) return;
     const isDenied = failure.category === 'denied';
-    this.#reportAttempt(startedAt, failure);
+    if (hasBegun) this.#reportAttempt(startedAt, failure);
     if (isDenied) this.#denied += 1;
     else this.#failed += 1;
-    if (hadNoEffect(error)) this.#harmless += 1;
+    if (!isDenied && hadNoEffect(error)) this.#harmless += 1;
     const afterMs = rule?.afterMs ?? retryAfterOf(error);
     const decision = decideRetry(
       retry.policy,
@@ -336,7 +366,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
       { failure, dice: run.config.random.next(), ...(afterMs === undefined ? {} : { afterMs }) },
     );
     // A cancelled execution does not retry its steps.
-    const isRetried = decision.kind === 'retry' && run.cancelled === undefined;
+    const isRetried = decision.kind === 'retry' && !this.wasRejected;
     if (!isRetried) run.heartbeats.end(key);
     const body: CallBody = {
       key,
@@ -392,202 +422,4 @@ function hadNoEffect(error: unknown): boolean {
 
 function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
-}
-
-// One attempt of a step: the context of the user's function, its time limit, and its heartbeats.
-
-class StepTimedOut extends Error {
-  override readonly name = 'TimeoutError';
-  readonly code = 'step-timed-out';
-
-  constructor(step: string, timeoutMs: number) {
-    super(`Step "${step}" did not finish within ${timeoutMs} ms. It may still have its effect.`);
-  }
-}
-
-class StepSilent extends Error {
-  override readonly name = 'TimeoutError';
-  readonly code = 'step-silent';
-
-  constructor(step: string, silentMs: number) {
-    super(`Step "${step}" sent no heartbeat for ${silentMs} ms. It may still have its effect.`);
-  }
-}
-
-/** Details are a position, not a result: the row of the execution keeps them. */
-const DETAILS_BYTES_MAX = 16_384;
-
-function heartbeatPosition(run: Run, key: CallKey): string {
-  return `${run.ledger.era}/${key}/heartbeat`;
-}
-
-/** The value as JSON, to compare and to measure it. */
-function detailsText(step: string, details: unknown): string {
-  const what = `The heartbeat details of step "${step}"`;
-  const json = toText(what, details)?.json ?? '';
-  const bytes = Buffer.byteLength(json);
-  if (bytes <= DETAILS_BYTES_MAX) return json;
-  throw new InvalidInput(
-    `${what} have ${bytes} bytes, and at most ${DETAILS_BYTES_MAX} can be stored. Nothing was written. Pass the position at which to continue, and store results elsewhere.`,
-  );
-}
-
-/** Creates its signal on first read. */
-export class Attempt<Output> implements StepContext {
-  readonly attempt: number;
-  readonly #call: StepCall<Output>;
-  readonly #run: Run;
-  readonly #resumed: { readonly value: unknown } | undefined;
-  #hasReadDetails = false;
-  #beatAt = 0;
-  #beats = 0;
-  #stop: LazyAbort | undefined;
-  #cancelTimer: (() => void) | undefined;
-  #cancelSilence: (() => void) | undefined;
-
-  constructor(
-    call: StepCall<Output>,
-    run: Run,
-    begun: { readonly number: number; readonly resumed: { readonly value: unknown } | undefined },
-  ) {
-    this.#call = call;
-    this.#run = run;
-    this.attempt = begun.number;
-    this.#resumed = begun.resumed;
-  }
-
-  get idempotencyKey(): string {
-    return this.#run.idempotencyKey(this.#call.key);
-  }
-
-  get fence(): Fence {
-    return this.#run.claimed.fence;
-  }
-
-  get traceparent(): string | undefined {
-    return this.#run.claimed.execution.traceparent;
-  }
-
-  get signal(): AbortSignal {
-    this.#stop ??= new LazyAbort();
-    const signal = AbortSignal.any([this.#stop.signal, this.#run.stop.signal]);
-    return guardedSignal(signal, this.#run);
-  }
-
-  assertHeld(marginMs = 0): void {
-    integerOption('assertHeld: marginMs', marginMs, { min: 0, max: Number.MAX_SAFE_INTEGER });
-    const { isOver, journal, session } = this.#run;
-    const leftMs = isOver || journal.mayHaveLeft ? 0 : session.remainingMs();
-    if (leftMs > marginMs) return;
-    throw new Fault(
-      'claim-not-held',
-      `The claim of this worker is safe for ${Math.max(0, Math.floor(leftMs))} ms more, not for ${marginMs} ms. Stop before the effect: the worker that owns the execution then tries the step again.`,
-    );
-  }
-
-  get heartbeatDetails(): unknown {
-    this.#hasReadDetails = true;
-    return this.#resumed?.value;
-  }
-
-  heartbeat(details?: unknown): void {
-    this.#stop?.signal.throwIfAborted();
-    this.#run.stop.signal.throwIfAborted();
-    const { key, name } = this.#call.described;
-    if (!this.#call.isCurrent(this) || this.#run.isOver) {
-      throw new Fault(
-        'attempt-over',
-        `Attempt ${this.attempt} of step "${name}" has ended, so its heartbeat was refused. Nothing was written. Stop its work: await everything that the step begins.`,
-      );
-    }
-    if (details === undefined) {
-      this.#beat(this.#run.heartbeats.of(key)?.details, false);
-      return;
-    }
-    const hasAdvanced = this.#hasAdvanced(detailsText(name, details));
-    const position = heartbeatPosition(this.#run, key);
-    const place = { ...this.#run.placeOf(position), isInline: true };
-    const payload = this.#run.payloads.encode('Heartbeat details', details, place);
-    if (!(payload instanceof Promise)) {
-      this.#beat(payload, hasAdvanced);
-      return;
-    }
-    // The step works, however long its codec takes.
-    this.#beatAt = this.#run.config.clock.monotonicMs();
-    const nth = this.#beats + 1;
-    this.#beats = nth;
-    payload.then((encoded) => {
-      if (nth === this.#beats && this.#call.isCurrent(this)) this.#beat(encoded, hasAdvanced);
-    }, ignored);
-  }
-
-  /** Code that did not read the details began again, so other details prove nothing (X-99). */
-  #hasAdvanced(text: string): boolean {
-    if (this.#resumed === undefined) return true;
-    return this.#hasReadDetails && text !== detailsText('', this.#resumed.value);
-  }
-
-  #beat(details: Payload | undefined, hasAdvanced: boolean): void {
-    const run = this.#run;
-    const tick = run.config.clock.monotonicMs();
-    this.#beatAt = tick;
-    const { key } = this.#call;
-    const beat = { key, attempt: this.attempt, at: run.storeNow(tick) };
-    run.heartbeats.note(details === undefined ? beat : { ...beat, details }, hasAdvanced);
-  }
-
-  /** Runs the function; the run refuses calls of `ctx` inside it. */
-  start(): Output | Promise<Output> {
-    return runInside(this.#run, runAttempt<Output>, this);
-  }
-
-  run(): Output | Promise<Output> {
-    const { timeoutMs, heartbeatTimeoutMs, fn } = this.#call.described;
-    if ((timeoutMs ?? heartbeatTimeoutMs) === undefined) return fn(this);
-    return this.#runWithin(this.#call.described);
-  }
-
-  async #runWithin(plan: StepPlan<Output>): Promise<Output> {
-    const { name, timeoutMs, heartbeatTimeoutMs, fn } = plan;
-    const { promise, reject } = Promise.withResolvers<never>();
-    const giveUp = (reason: Error): void => {
-      reject(reason);
-      this.#stop ??= new LazyAbort();
-      this.#stop.abort(reason);
-    };
-    if (timeoutMs !== undefined) {
-      this.#cancelTimer = after(this.#run, timeoutMs, () =>
-        giveUp(new StepTimedOut(name, timeoutMs)),
-      );
-    }
-    if (heartbeatTimeoutMs !== undefined) {
-      this.#beatAt = this.#run.config.clock.monotonicMs();
-      this.#watch(heartbeatTimeoutMs, () => giveUp(new StepSilent(name, heartbeatTimeoutMs)));
-    }
-    try {
-      return await Promise.race([fn(this), promise]);
-    } finally {
-      this.stopTimers();
-    }
-  }
-
-  /** One timer for many heartbeats: it looks for the last one when it fires. */
-  #watch(silentMs: number, silent: () => void, leftMs: number = silentMs): void {
-    this.#cancelSilence = after(this.#run, leftMs, () => {
-      const left = this.#beatAt + silentMs - this.#run.config.clock.monotonicMs();
-      if (left > 0) this.#watch(silentMs, silent, left);
-      else silent();
-    });
-  }
-
-  /** Also called when the run no longer wants the result. */
-  stopTimers(): void {
-    this.#cancelTimer?.();
-    this.#cancelSilence?.();
-  }
-}
-
-/** One shared function instead of a closure per attempt, because attempts are the hot path. */
-function runAttempt<Output>(attempt: Attempt<Output>): Output | Promise<Output> {
-  return attempt.run();
 }

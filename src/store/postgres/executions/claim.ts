@@ -120,12 +120,15 @@ function noteAll({ ledger }: Parts, claims: readonly Claimed[]): void {
 
 /** A claim that lost a race for a seq in history sees the winner in its next try. */
 async function run(parts: Parts, base: ClaimValues, view: ClaimView): Promise<readonly ClaimRow[]> {
+  // A claim without lanes takes nothing, so it does not make a submit wait.
+  const canJoin = view !== FULL_VIEW;
   for (let tries = 1; ; tries += 1) {
     try {
       const values = [...base, false, view.known, view.readsFloors];
-      const rows = await parts.boundaries.around(() =>
-        parts.database.rows<ClaimRow>(CLAIM_READY, values),
-      );
+      const joined = tries === 1 && canJoin ? await parts.claimBehind.join(values) : undefined;
+      const rows =
+        joined ??
+        (await parts.boundaries.around(() => parts.database.rows<ClaimRow>(CLAIM_READY, values)));
       if (rows[0]?.takes_over !== true) return rows;
       return await parts.boundaries.around(() => parts.database.rows<ClaimRow>(CLAIM, values));
     } catch (fault) {

@@ -10,11 +10,12 @@ import type { Submit } from '../../contract/execution-store.ts';
 import {
   aboutOf,
   HOLD_BITS,
+  LABEL_KINDS,
   LANE_CODES,
   PREVIOUS_CODES,
   SAGA_CODES,
 } from '../../execution-rows.ts';
-import { type Queries, statement } from '../database.ts';
+import { type Bound, type Queries, statement } from '../database.ts';
 import { longTexts, numbers, sparse, texts, uuids } from './arrays.ts';
 import { NOW, type ResultRow, resultsFrom, resultsOf } from './owner-guards.ts';
 import { countHanded, lockSlots, nameOf, type SlotBook, saveLimits } from './slots.ts';
@@ -45,6 +46,15 @@ const CHOSEN = `
   ),`;
 const IS_CHOSEN = `
        and (u.release is null or exists (select from chosen c where c.project = u.project and c.pipeline = u.pipeline and c.name = u.release)) -- guard: release`;
+
+const KEYED = `
+  keyed as (
+    insert into hf.label (execution_id, kind, project, name, value)
+    select f.id, ${LABEL_KINDS.lineageKey}, f.project, '', f.about::json ->> 'lineageKey'
+      from fresh f
+     where f.redrive_of is not null
+       and f.about::json ->> 'lineageKey' is not null
+  ),`;
 
 // Reads tags and attributes from `about`, so that no other column must be joined to `fresh`. Only
 // re-drives and submits that name a release pay for the additional columns.
@@ -93,6 +103,7 @@ function inserting(withRepairs: boolean): string {
      cross join lateral json_each(f.about::json -> 'attributes') as a(name, value)
      where f.labelled
   ),
+  ${withRepairs ? KEYED : ''}
   errand as (
     insert into hf.errand (parent_id)
     select distinct f.parent_id
@@ -121,15 +132,26 @@ export interface Insertable {
 const isRepair = ({ submit, seq }: Insertable): boolean =>
   submit.redriveOf !== undefined || submit.release !== undefined || seq !== undefined;
 
+/** The statement that inserts executions. */
+export interface Insert extends Bound {
+  /** Returns true for each inserted execution. */
+  resultsFrom(rows: readonly object[]): readonly (true | undefined)[];
+}
+
 /** Returns true for each inserted execution. The caller passes distinct ids and keys. */
 export async function insertExecutions(
   queries: Queries,
   inserts: readonly Insertable[],
   byOwner: boolean,
 ): Promise<readonly (true | undefined)[]> {
+  const { statement, values, resultsFrom } = insertOf(inserts, byOwner);
+  return resultsFrom(await queries.rows<object>(statement, values));
+}
+
+export function insertOf(inserts: readonly Insertable[], byOwner: boolean): Insert {
   const submits = inserts.map(({ submit }) => submit);
   const areRepairs = inserts.some(isRepair);
-  const [row] = await queries.rows<ResultRow & object>(areRepairs ? INSERT_REPAIRS : INSERT, [
+  const values = [
     uuids(submits.map(({ id }) => id)),
     texts(submits.map(({ project }) => project)),
     texts(submits.map(({ pipeline }) => pipeline)),
@@ -154,8 +176,12 @@ export async function insertExecutions(
     !byOwner,
     inserts.length,
     ...(areRepairs ? repairColumns(inserts) : []),
-  ]);
-  return resultsFrom<true>(row, inserts.length, true);
+  ];
+  return {
+    statement: areRepairs ? INSERT_REPAIRS : INSERT,
+    values,
+    resultsFrom: ([row]) => resultsFrom<true>(row as ResultRow | undefined, inserts.length, true),
+  };
 }
 
 function repairColumns(inserts: readonly Insertable[]): readonly unknown[] {

@@ -62,7 +62,7 @@ export function lastEventColumns(requests: readonly OwnerWrite[]): readonly unkn
     kind === undefined ? texts(lasts.map((event) => event.kind)) : null,
     name === undefined ? sparse(lasts.map((event) => event.name)) : null,
     longTexts(lasts.map((event) => event.body)),
-    isOneEach ? null : sparse(requests.map(earlierOf)),
+    isOneEach ? null : longTexts(requests.map(earlierOf)),
     kind ?? null,
     name ?? null,
   ];
@@ -91,6 +91,7 @@ export function isHeartbeat(request: OwnerWrite): boolean {
 function bringsNothing(request: OwnerWrite): boolean {
   return (
     request.progress === undefined &&
+    request.attributes === undefined &&
     (request.children === undefined || request.children.length === 0) &&
     (request.awaits === undefined || request.awaits.length === 0) &&
     (request.attachments === undefined || request.attachments.length === 0)

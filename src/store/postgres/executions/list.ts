@@ -5,9 +5,15 @@ import {
   LIST_ROWS_MAX,
   type ListExecutions,
   type ListSort,
-} from '../../contract/execution-store.ts';
+} from '../../contract/execution-reads.ts';
 import { STATUS_CODES } from '../../execution-rows.ts';
-import { isInRelease, isListed, type Lead, LIST_CHECKS, type Statements } from '../../sql/list.ts';
+import {
+  isInRelease,
+  isListed,
+  type Lead,
+  LIST_CHECKS,
+  type Statements,
+} from '../../sql/list-leads.ts';
 import { dialects, type Script, type Sql } from '../../sql/script.ts';
 
 // The index uses this collation; see the migration.

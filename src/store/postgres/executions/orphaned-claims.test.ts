@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../../../contract/testing/manual-clock.ts';
 import { toFence } from '../../../lease/fence.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { StoreUnavailable } from '../../../support/fault.ts';
-import { ManualClock } from '../../../testing/manual-clock.ts';
 import type { Claimed } from '../../contract/execution-store.ts';
 import type { Queries } from '../database.ts';
 import { OrphanedClaims } from './orphaned-claims.ts';

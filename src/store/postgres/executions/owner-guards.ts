@@ -92,8 +92,9 @@ export const APPEND_DONE = `appended as (
   ),
   before as (
     insert into hf.history (execution_id, seq, at, fence, kind, name, body)
-    select d.id, d.first + b.nth - 1, (select now.at from now), d.fence, b.event ->> 'kind', b.event ->> 'name', b.event ->> 'body'
+    select d.id, d.first + b.nth - 1, (select now.at from now), d.fence, b.kind, b.name, b.body
       from done d
-     cross join lateral json_array_elements(d.earlier::json) with ordinality as b(event, nth)
+     cross join lateral rows from (json_to_recordset(d.earlier::json) as (kind text, name text, body text))
+                        with ordinality as b(kind, name, body, nth)
      where d.earlier is not null
   )`;

@@ -1,6 +1,7 @@
 import type { LeasePolicy } from '../../../lease/policy.ts';
 import type { StoreEnvironment } from '../committer.ts';
 import type { Committing, Database } from '../database.ts';
+import type { ClaimBehind } from './claim-behind.ts';
 import type { ClaimFloors } from './claim-floors.ts';
 import type { SeqLedger } from './ledger.ts';
 import type { OrphanedClaims } from './orphaned-claims.ts';
@@ -16,6 +17,7 @@ export interface Parts {
   readonly ledger: SeqLedger;
   readonly orphanedClaims: OrphanedClaims;
   readonly floors: ClaimFloors;
+  readonly claimBehind: ClaimBehind;
 }
 
 /**

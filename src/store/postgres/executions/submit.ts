@@ -1,15 +1,19 @@
-import type { ClientBase } from 'pg';
 import { changedBySubmit } from '../../../features/audit/decide.ts';
 import type { Audited } from '../../../features/audit/model.ts';
 import type { Instant } from '../../../support/clock.ts';
-import { InvalidInput } from '../../../support/fault.ts';
-import type { Submit, SubmitResult, TransactionClient } from '../../contract/execution-store.ts';
+import type { Submit, SubmitResult } from '../../contract/execution-store.ts';
 import { writeAudit } from '../../sql/audit.ts';
 import { existingSubmit } from '../../sql/executions.ts';
-import { Committer, isClash } from '../committer.ts';
-import { type Queries, statement, toFault } from '../database.ts';
+import { Committer } from '../committer.ts';
+import { type Queries, statement } from '../database.ts';
 import { play } from '../gateway.ts';
-import { hasConcurrency, insertExecutions, insertWithSlots, namesOf } from './insert-executions.ts';
+import {
+  hasConcurrency,
+  type Insert,
+  insertOf,
+  insertWithSlots,
+  namesOf,
+} from './insert-executions.ts';
 import type { Parts } from './parts.ts';
 
 export function submitter(parts: Parts): {
@@ -27,6 +31,7 @@ export function submitter(parts: Parts): {
     },
     parts.environment,
   );
+  parts.claimBehind.watch(() => committer.isDue);
   return { submit: (request) => committer.push(request), close: () => committer.close() };
 }
 
@@ -34,27 +39,30 @@ async function flush(
   parts: Parts,
   requests: readonly (Submit & Audited)[],
 ): Promise<readonly (SubmitResult | undefined)[]> {
-  const inserted = await insertAll(parts, requests);
-  parts.wakeups.notify(
-    requests.map(({ project }) => project),
-    { ended: [], ready: requests },
-  );
+  const { inserted, claimed } = await insertAll(parts, requests);
+  const ready = requests.filter(({ id }) => !claimed.has(id));
+  if (ready.length > 0) {
+    parts.wakeups.notify(
+      ready.map(({ project }) => project),
+      { ended: [], ready },
+    );
+  }
   return requests.map(({ id }, nth) =>
     inserted[nth] ? { kind: 'submitted', id, existing: false } : undefined,
   );
 }
 
-function insertAll(
-  parts: Parts,
-  requests: readonly (Submit & Audited)[],
-): Promise<readonly (true | undefined)[]> {
+async function insertAll(parts: Parts, requests: readonly (Submit & Audited)[]): Promise<Inserted> {
   const { database, boundaries } = parts;
   const audited = requests.filter(({ audit }) => audit !== undefined);
   if (!hasConcurrency(requests) && audited.length === 0) {
-    const inserts = requests.map((submit) => ({ submit }));
-    return boundaries.around(() => insertExecutions(database, inserts, false));
+    const insert = insertOf(
+      requests.map((submit) => ({ submit })),
+      false,
+    );
+    return boundaries.around(() => insertWithClaim(parts, insert));
   }
-  return database.attempt(async (queries) => {
+  const inserted = await database.attempt(async (queries) => {
     const result = await insertWithSlots(queries, requests, false);
     const isInserted = new Set(requests.filter((_, nth) => result[nth] === true));
     await noteStarts(
@@ -63,6 +71,29 @@ function insertAll(
     );
     return { keep: true, result };
   }, boundaries);
+  return { inserted, claimed: NONE };
+}
+
+interface Inserted {
+  readonly inserted: readonly (true | undefined)[];
+  /** The executions that a claim took in the same transaction. */
+  readonly claimed: ReadonlySet<string | null>;
+}
+
+const NONE: ReadonlySet<string | null> = new Set();
+
+/** If a claim waits for this flush, both are one transaction. */
+async function insertWithClaim(
+  { database, claimBehind }: Parts,
+  insert: Insert,
+): Promise<Inserted> {
+  const claiming = claimBehind.take();
+  if (claiming === undefined) {
+    const rows = await database.rows<object>(insert.statement, insert.values);
+    return { inserted: insert.resultsFrom(rows), claimed: NONE };
+  }
+  const { inserted, claimed } = await claiming((claim) => database.together([insert, claim]));
+  return { inserted: insert.resultsFrom(inserted), claimed };
 }
 
 const TIME = statement('select hf_now() as now');
@@ -83,45 +114,4 @@ async function settle(parts: Parts, request: Submit & Audited): Promise<SubmitRe
   if (settled !== undefined) return settled;
   const [result] = await flush(parts, [request]);
   return result ?? settle(parts, request);
-}
-
-const NO_TRANSACTION = '25P01';
-
-/** Uses a savepoint, so that a lost race leaves the caller's transaction as it was. */
-export async function submitWithin(
-  { database }: Parts,
-  given: TransactionClient,
-  request: Submit,
-): Promise<SubmitResult> {
-  const client = given as ClientBase;
-  const queries = database.on(client);
-  for (;;) {
-    if (await inserted(client, queries, request)) {
-      return { kind: 'submitted', id: request.id, existing: false };
-    }
-    const result = await play(queries, existingSubmit(request));
-    if (result !== undefined) return result;
-  }
-}
-
-async function inserted(client: ClientBase, queries: Queries, request: Submit): Promise<boolean> {
-  await client.query('savepoint holdfast_submit').catch(explain);
-  try {
-    const [isInserted = false] = await insertWithSlots(queries, [request], false);
-    await client.query('release savepoint holdfast_submit');
-    return isInserted;
-  } catch (cause) {
-    const fault = toFault(cause);
-    await client.query('rollback to savepoint holdfast_submit');
-    if (isClash(fault)) return false;
-    throw fault;
-  }
-}
-
-function explain(cause: { readonly code?: string }): never {
-  if (cause.code !== NO_TRANSACTION) throw toFault(cause);
-  throw new InvalidInput(
-    'submit: client has no open transaction. Nothing was submitted. Send "begin" on it first.',
-    { cause },
-  );
 }

@@ -11,6 +11,7 @@ import {
 } from '../../../execution/wakeups.ts';
 import { Listeners } from '../../../support/listeners.ts';
 import type { Timers } from '../../../support/timer.ts';
+import type { Queries } from '../database.ts';
 import type { Hints } from '../hints.ts';
 
 const NOTIFY_EVERY_MS = 50;
@@ -59,6 +60,11 @@ export class PostgresWakeups {
       });
     }
     this.#notifyOthers();
+  }
+
+  /** Call this in a transaction: all processes, this one too, get it after the commit. */
+  async notifyWithin(queries: Queries): Promise<void> {
+    await this.#hints.notifyWithin(queries);
   }
 
   listen(listener: (projects?: WokenProjects, cause?: WakeupCause) => void): () => void {

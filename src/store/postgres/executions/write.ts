@@ -13,10 +13,11 @@ import { type SessionRow, toChain } from '../../lease-rows.ts';
 import { openAwaits } from '../../sql/awaits.ts';
 import { keepHeartbeats, saveExecution } from '../../sql/changes.ts';
 import { EXECUTION_COLUMNS, type LockedRow } from '../../sql/executions.ts';
+import { replaceAttributes } from '../../sql/labels.ts';
 import { POSTGRES } from '../../sql/leases/views.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
 import { play } from '../gateway.ts';
-import { haltIfAhead } from '../halt.ts';
+import { haltIfAhead } from '../recover.ts';
 import { insertChildren } from './insert-executions.ts';
 import { eventColumns } from './items.ts';
 import { aliveOf } from './owner-guards.ts';
@@ -146,8 +147,9 @@ export async function carryOut(
     readonly now: Instant;
   },
 ): Promise<ExecutionRecord> {
-  const { id, heartbeats, children, attachments, awaits = [] } = request;
+  const { id, heartbeats, attributes, children, attachments, awaits = [] } = request;
   if (heartbeats !== undefined) await play(queries, keepHeartbeats(id, heartbeats));
+  if (attributes !== undefined) await play(queries, replaceAttributes(execution, attributes));
   if (children !== undefined) await insertChildren(queries, children);
   if (attachments !== undefined) {
     await saveAttachments(queries, { id, attachments, at: now });

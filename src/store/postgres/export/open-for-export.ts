@@ -2,12 +2,10 @@
 
 import type { ExportPort, SealStore } from '../../../features/export/port.ts';
 import { resolvePolicy } from '../../../lease/policy.ts';
-import { type Instant, systemClock } from '../../../support/clock.ts';
+import type { Instant } from '../../../support/clock.ts';
 import { rejectUnknownOptions } from '../../../support/options.ts';
-import { systemRandom } from '../../../support/random.ts';
-import { systemTimers } from '../../../support/timer.ts';
 import { adopt } from '../adopt-server.ts';
-import { withRetries } from '../committer.ts';
+import { SYSTEM, withRetries } from '../committer.ts';
 import { describeDurability, loadDriver, poolOf, settingsOf } from '../connect.ts';
 import { Database, STORE_NOW_SQL, statement } from '../database.ts';
 import { knownMigrations, migrate } from '../migrate.ts';
@@ -48,8 +46,6 @@ export async function openPostgresForExport(options: PostgresStoreOptions): Prom
   }
 }
 
-const ENVIRONMENT = { clock: systemClock, random: systemRandom, timers: systemTimers };
-
 /**
  * Repeats for a while, because under load the locks of all tables are seldom free at once.
  * Repeating is safe.
@@ -57,9 +53,9 @@ const ENVIRONMENT = { clock: systemClock, random: systemRandom, timers: systemTi
 export function sealsOf(database: Database): SealStore {
   return {
     seal: (request) =>
-      withRetries(ENVIRONMENT, () => database.transaction((queries) => seal(queries, request))),
+      withRetries(SYSTEM, () => database.transaction((queries) => seal(queries, request))),
     unseal: (request) =>
-      withRetries(ENVIRONMENT, () => database.transaction((queries) => unseal(queries, request))),
+      withRetries(SYSTEM, () => database.transaction((queries) => unseal(queries, request))),
     read: () => readSeal(database),
   };
 }

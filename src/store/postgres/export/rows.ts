@@ -214,12 +214,11 @@ async function insert(queries: Queries, schema: string, exported: ExportedRows):
   for (let from = 0; from < rows.length; from += rowsMax) {
     const some = rows.slice(from, from + rowsMax);
     const text = inserting(table, { found, given, rows: some.length });
-    await queries.rows(statement(text), some.flat().map(toValue));
+    await queries.rows(
+      statement(text),
+      some.flat().map((cell) => (cell instanceof Uint8Array ? Buffer.from(cell) : cell)),
+    );
   }
-}
-
-function toValue(cell: Cell): unknown {
-  return cell instanceof Uint8Array ? Buffer.from(cell) : cell;
 }
 
 /** Continues above every fence of the old store (T-3). Event numbers continue too. */

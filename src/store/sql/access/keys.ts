@@ -25,7 +25,16 @@ import {
 import { assert } from '../../../support/assert.ts';
 import { type Instant, laterBy, toInstant } from '../../../support/clock.ts';
 import { writeAudit } from '../audit.ts';
-import { all, dialects, one, type PlainGateway, type Script, type Sql, sql } from '../script.ts';
+import {
+  all,
+  dialects,
+  every,
+  one,
+  type PlainGateway,
+  type Script,
+  type Sql,
+  sql,
+} from '../script.ts';
 import { withLimit } from './projects.ts';
 
 const COLUMNS = 'id, project, roles, name, digest, created_at, created_by, expires_at, ended_at';
@@ -185,7 +194,7 @@ function* endedOf(ids: readonly (string | undefined)[], now: Instant): Script<st
 }
 
 function* readKeys(ids: readonly string[]): Script<readonly AccessKey[]> {
-  return (yield* all<AccessKeyRow>(READ, { ids })).map(toAccessKey);
+  return yield* every(READ, { ids }, toAccessKey);
 }
 
 function* readKey(id: string): Script<AccessKey | undefined> {

@@ -4,8 +4,9 @@ import type { CountedQuota } from '../../../features/access/model.ts';
 import type { AccessStore, CountUsage } from '../../../features/access/port.ts';
 import { keyRangeOf } from '../../../features/leases/model.ts';
 import { PROJECT_METADATA } from '../../../lease/session.ts';
-import { routesUpTo } from '../routes.ts';
+import { routesUpTo } from '../census.ts';
 import { dialects, one, type PlainGateway, type Script, type Sql } from '../script.ts';
+import { channelsOf } from './channels.ts';
 import { keysOf } from './keys.ts';
 import { projectsOf } from './projects.ts';
 import { viewsOf } from './views.ts';
@@ -15,6 +16,7 @@ export function accessOf(gateway: PlainGateway): AccessStore {
     ...projectsOf(gateway),
     ...keysOf(gateway),
     ...viewsOf(gateway),
+    ...channelsOf(gateway),
     usage: (query) => gateway.read(() => usage(query)),
   };
 }

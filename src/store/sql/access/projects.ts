@@ -9,12 +9,13 @@ import type {
   ProjectPut,
   PutProject,
 } from '../../../features/access/port.ts';
-import { type ProjectRow, toProject } from '../../../features/access/rows.ts';
+import { toProject } from '../../../features/access/rows.ts';
 import { toInstant } from '../../../support/clock.ts';
 import { writeAudit } from '../audit.ts';
 import {
-  all,
   dialects,
+  every,
+  found,
   one,
   type PlainGateway,
   type Script,
@@ -83,13 +84,12 @@ function* putProject(request: PutProject): Script<ProjectPut> {
 }
 
 function* readProject(statement: Sql, name: ProjectName): Script<Project | undefined> {
-  const row = yield* one<ProjectRow>(statement, { name });
-  return row === undefined ? undefined : toProject(row);
+  return yield* found(statement, { name }, toProject);
 }
 
 function* listProjects(query: ListProjects): Script<readonly Project[]> {
   // No name is empty, so a list that continues after '' is the whole list.
-  return (yield* all<ProjectRow>(LIST, { after: '', ...query })).map(toProject);
+  return yield* every(LIST, { after: '', ...query }, toProject);
 }
 
 /**

@@ -1,16 +1,10 @@
 // Saved views (P-19). A change and its audit record are one transaction.
 
 import type { PutWithinQuota } from '../../../features/access/model.ts';
-import type {
-  ListViews,
-  PutView,
-  RemoveView,
-  SavedView,
-  ViewStore,
-} from '../../../features/views/port.ts';
+import type { PutView, RemoveView, SavedView, ViewStore } from '../../../features/views/port.ts';
 import { type Instant, toInstant } from '../../../support/clock.ts';
 import { writeAudit } from '../audit.ts';
-import { all, one, type PlainGateway, type Script, sql } from '../script.ts';
+import { all, every, one, type PlainGateway, type Script, sql } from '../script.ts';
 import { inTurnOf, withLimit } from './projects.ts';
 
 const COLUMNS = 'id, name, page, query, saved_at, saved_by';
@@ -67,7 +61,7 @@ const REMOVE = sql(`
 export function viewsOf({ read, write }: PlainGateway): ViewStore {
   return {
     putView: (request) => write(() => putView({ ...request })),
-    views: (query) => read(() => listViews(query)),
+    views: (query) => read(() => every(LIST, { after: '', ...query }, toView)),
     removeView: (request) => write(() => removeView({ ...request })),
   };
 }
@@ -109,10 +103,6 @@ function* audited(request: RemoveView, { before, left, at }: ViewChange): Script
     ...(left === undefined ? {} : { after: facts(left) }),
   };
   yield* writeAudit(request, changed, at);
-}
-
-function* listViews(query: ListViews): Script<readonly SavedView[]> {
-  return (yield* all<ViewRow>(LIST, { after: '', ...query })).map(toView);
 }
 
 interface ViewRow {

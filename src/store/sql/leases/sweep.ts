@@ -13,7 +13,14 @@ import type { Instant } from '../../../support/clock.ts';
 import { type LeaseRow, toChain, toLease } from '../../lease-rows.ts';
 import { all, dialects, one, type Script, type Sql, sql } from '../script.ts';
 import { appendLeaseEvents } from './events.ts';
-import { both, type ChainColumn, leaseHead, onPostgres, placeIsOver } from './views.ts';
+import {
+  both,
+  type ChainColumn,
+  type Dialect,
+  leaseHeads,
+  onPostgres,
+  placeIsOver,
+} from './views.ts';
 
 // This list is no evidence that a session expired. `reclaim` checks again under the lock (E-2).
 // Projects take turns, so that the sessions of one do not delay those of another (X-96).
@@ -208,7 +215,7 @@ const IMPLIED = dialects({
 // locked. Within one statement, a session that opened a moment ago would be missing too.
 const LOCK_TERMS = both(
   (d) => `
-  select hf_now() as now, ${leaseHead(d)}
+  select hf_now() as now, ${leaseHeads(d)}
     from hf.lease as l
    where l.key = any (:keys::text[])
      and coalesce(l.ended_at is null, false) -- guard: unrecorded
@@ -407,7 +414,7 @@ export function* deleteOld(limit: number, { retentionMs }: LeasePolicy): Script<
 
 // Extends a session at most once per heartbeat, so that repeated outages cannot extend it for ever
 // (E-6). The new expiry equals `fairChanceUntil`.
-const EXTEND = both((d) => {
+const extending = (d: Dialect, also = ''): string => {
   const until = `hf_now() + ${d.least('ttl_ms', ':recoveryGraceMs::bigint')}`;
   return `
   update hf.session
@@ -415,11 +422,29 @@ const EXTEND = both((d) => {
          extended   = true
    where ended_at is null -- guard: living
      and not extended -- guard: once
-     and expires_at < ${until} -- guard: extend
+     and expires_at < ${until} -- guard: extend${also}
   returning id`;
+};
+
+const EXTEND = both((d) => extending(d));
+
+// A session beats every third of its ttl. If another one still got through to a coordinator half a
+// ttl after its last heartbeat, its own process was silent, and no coordinator was away (E-10).
+const EXTEND_REMOTE = both((d) => {
+  const living = `select beat_at, ${d.project} as project from hf.session where ended_at is null`;
+  const newest = `select max(other.beat_at) from (${living}) as other where other.project is not null`;
+  return extending(
+    d,
+    `
+     and ${d.project} is not null -- guard: remote
+     and beat_at + ttl_ms / 2 > (${newest}) -- guard: together`,
+  );
 });
 
 /** Returns the number of sessions that got more time. */
-export function* extendLiving({ recoveryGraceMs }: LeasePolicy): Script<number> {
-  return (yield* all(EXTEND, { recoveryGraceMs })).length;
+export function* extendLiving(
+  { recoveryGraceMs }: LeasePolicy,
+  { remote = false }: { readonly remote?: boolean } = {},
+): Script<number> {
+  return (yield* all(remote ? EXTEND_REMOTE : EXTEND, { recoveryGraceMs })).length;
 }

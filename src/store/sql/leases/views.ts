@@ -13,13 +13,17 @@ import type { Acquire } from '../../../lease/port.ts';
 import { PROJECT_METADATA, type SessionChain } from '../../../lease/session.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { StoreCorrupt } from '../../../support/fault.ts';
+import { wordsIn } from '../../../support/options.ts';
 import { type LeaseRow, type SessionRow, toChain, toLease } from '../../lease-rows.ts';
 import { type Dialects, dialects, one, type Script, type Sql, sqlPerDialect } from '../script.ts';
 
 /** The parts of a statement that differ between the two stores. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
-  /** A session and its ancestors, in the form that `toChain` takes. */
+  /**
+   * A session and its ancestors, in the form that `toChain` takes. Without metadata, because no
+   * decision needs it and each session may have much of it.
+   */
   chainOf(session: string): string;
   /** The column's value is the id of the session or of an ancestor, found by the column's index. */
   ancestry(column: string, session: string): string;
@@ -38,17 +42,15 @@ export interface Dialect {
   readonly project: string;
 }
 
-const SESSION_COLUMNS = [
-  ...['id', 'owner', 'path', 'ttl_ms', 'grace_ms', 'metadata', 'opened_at', 'beat_at'],
-  ...['expires_at', 'extended', 'notices', 'ended_at', 'exit', 'cause', 'actor'],
-];
+const CHAIN_COLUMNS = wordsIn(
+  'id owner path ttl_ms grace_ms opened_at beat_at expires_at extended notices ended_at exit cause actor',
+);
 
 export const SQLITE: Dialect = {
   name: 'sqlite',
   chainOf(session) {
-    const json = new Set(['path', 'metadata']);
-    const fields = SESSION_COLUMNS.map(
-      (name) => `'${name}', ${json.has(name) ? `json(a.${name})` : `a.${name}`}`,
+    const fields = CHAIN_COLUMNS.map(
+      (name) => `'${name}', ${name === 'path' ? `json(a.${name})` : `a.${name}`}`,
     );
     return `(select json_group_array(json_object(${fields.join(', ')})) from session as s join json_each(s.path) as step join session as a on a.id = step.value where s.id = ${session})`;
   },
@@ -71,7 +73,7 @@ export const SQLITE: Dialect = {
 export const POSTGRES: Dialect = {
   name: 'postgres',
   chainOf: (session) =>
-    `(select json_agg(a order by cardinality(a.path)) from hf.session s join hf.session a on a.id = any (s.path) where s.id = ${session})`,
+    `(select json_agg(c) from (select ${CHAIN_COLUMNS.map((name) => `a.${name}`).join(', ')} from hf.session s join hf.session a on a.id = any (s.path) where s.id = ${session}) c)`,
   ancestry: (column, session) =>
     `${column} = any ((select h.path from hf.session h where h.id = ${session})::uuid[])`,
   steps: (path) => `unnest(${path}) as step(value)`,
@@ -103,9 +105,10 @@ export function onPostgres(text: string): Sql {
 }
 
 /**
- * All columns of LeaseRow. `bytes` selects the bytes of the checkpoints, or nothing in their place.
+ * All columns of LeaseRow. `bytes` selects the bytes of the checkpoints, or nothing in their place;
+ * `intents` the open intents, or none.
  */
-function leaseColumns(bytes: (column: string) => string): string {
+function leaseColumns(bytes: (column: string) => string, intents = 'l.intents::text'): string {
   return `
   l.key, l.fence, l.session_id, l.owner, l.attempt_id, l.rev, l.granted_at, l.hard_deadline_at,
   l.drain_request_id, l.drain_by, l.drain_reason, l.drain_requested_at, l.drain_deadline_at,
@@ -114,7 +117,7 @@ function leaseColumns(bytes: (column: string) => string): string {
   l.checkpoint_seq, ${bytes('checkpoint_bytes')} as checkpoint_bytes, l.checkpoint_digest,
   l.checkpoint_fence, l.checkpoint_at, l.checkpoint_type, l.before_seq,
   ${bytes('before_bytes')} as before_bytes, l.before_digest, l.before_fence, l.before_at,
-  l.before_type, l.losses_since_checkpoint, l.intents::text as intents,
+  l.before_type, l.losses_since_checkpoint, ${intents} as intents,
   l.reserved_for, l.reserved_until`;
 }
 
@@ -123,6 +126,11 @@ export const LEASE_COLUMNS: string = leaseColumns((column) => `l.${column}`);
 /** Omits the bytes of checkpoints, because no decision needs them. */
 export function leaseHead({ noBytes }: Dialect): string {
   return leaseColumns(() => noBytes);
+}
+
+/** Also omits the intents: many leases at once would have too much text. */
+export function leaseHeads({ noBytes }: Dialect): string {
+  return leaseColumns(() => noBytes, "'[]'");
 }
 
 /**

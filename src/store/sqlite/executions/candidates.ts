@@ -11,15 +11,20 @@ import { type ChangingRow, loadByRowId } from './load-execution.ts';
 import { type Left, suspectAmong } from './lost.ts';
 import { readyRows } from './ready-rows.ts';
 
-export interface Wanted {
+interface Served {
   readonly lane: number;
-  readonly limit: number;
   /** Each includes the release, if the worker announced one. */
   readonly pipelines: readonly string[];
   /** Project and route of the pinned executions that the worker may take (RE-9). */
   readonly announced: ReadonlySet<string>;
   /** All projects when undefined. */
   readonly project: string | undefined;
+}
+
+export interface Wanted extends Served {
+  readonly limit: number;
+  /** As `loadHeads` returned them before the claim took anything. */
+  readonly heads: readonly Head[];
   /** Executions of these pipelines and this lane whose sessions have ended. */
   readonly left: readonly Left[];
   readonly dice: number | undefined;
@@ -81,7 +86,7 @@ interface Head {
 export function chooseCandidates(tx: Transaction, wanted: Wanted): readonly ClaimCandidate[] {
   const { limit, lane } = wanted;
   const left = Map.groupBy(lostIn(wanted), ({ project }) => project);
-  const ready = readyPipelines(loadHeads(tx, wanted), tx.now);
+  const ready = readyPipelines(wanted.heads, tx.now);
   const projects = inTurn(new Set([...left.keys(), ...ready.keys()]), wanted.dice);
   const part = fairPart(limit, projects.length);
   const chosen: ClaimCandidate[] = [];
@@ -166,7 +171,10 @@ export function outlook(
   wanted: readonly Wanted[],
   { chosen, isPart }: Looked,
 ): { readonly more: boolean; readonly nextReadyInMs?: number } {
-  const heads = wanted.flatMap((each) => loadHeads(tx, each));
+  // A claim changes no lane in which nothing was ready.
+  const heads = wanted.flatMap((each) =>
+    each.heads.some(({ readyAt }) => readyAt <= tx.now) ? loadHeads(tx, each) : each.heads,
+  );
   const taken = new Set(chosen.flatMap(({ row, isLost }) => (isLost ? [row.row_id] : [])));
   // A claim that saw only a part, and took something, claims again at once to see the rest.
   const isLostLeft =
@@ -181,7 +189,7 @@ export function outlook(
 }
 
 /** Returns the first execution of every project and pipeline, ready or not. */
-function loadHeads(tx: Transaction, wanted: Wanted): readonly Head[] {
+export function loadHeads(tx: Transaction, wanted: Served): readonly Head[] {
   const heads = allHeads(tx, wanted);
   if (!wanted.pipelines.some(isForAnnounced)) return heads;
   return heads.filter((head) => isAdmitted(wanted, head));
@@ -192,7 +200,7 @@ function loadHeads(tx: Transaction, wanted: Wanted): readonly Head[] {
  * (RE-9).
  */
 export function isAdmitted(
-  { announced }: Pick<Wanted, 'announced'>,
+  { announced }: Pick<Served, 'announced'>,
   { project, pipeline }: { readonly project: string; readonly pipeline: string },
 ): boolean {
   return !isForAnnounced(pipeline) || announced.has(`${project}\0${pipeline}`);
@@ -200,7 +208,7 @@ export function isAdmitted(
 
 type NextProject = readonly [project: string, readyAt: number, id: string];
 
-function allHeads(tx: Transaction, { pipelines, lane, project }: Wanted): readonly Head[] {
+function allHeads(tx: Transaction, { pipelines, lane, project }: Served): readonly Head[] {
   if (project !== undefined) return headsOf(tx, { pipelines, lane, project });
   const statement = tx.arrays<NextProject>(NEXT_PROJECT);
   const heads: Head[] = [];
@@ -218,7 +226,7 @@ function allHeads(tx: Transaction, { pipelines, lane, project }: Wanted): readon
 
 function headsOf(
   tx: Transaction,
-  { pipelines, lane, project }: Pick<Wanted, 'pipelines' | 'lane'> & { readonly project: string },
+  { pipelines, lane, project }: Pick<Served, 'pipelines' | 'lane'> & { readonly project: string },
 ): readonly Head[] {
   const statement = tx.arrays<readonly [readyAt: number, id: string]>(FIRST_OF_PROJECT);
   return pipelines.flatMap((pipeline) => {

@@ -2,9 +2,9 @@
 
 import type { Status } from '../../../execution/execution.ts';
 import { routeOf } from '../../../execution/route.ts';
-import type { ListExecutions } from '../../contract/execution-store.ts';
+import type { ListExecutions } from '../../contract/execution-reads.ts';
 import { STATUS_CODES } from '../../execution-rows.ts';
-import { inOrder, inRange, isListed, type Lead, type Statements } from '../../sql/list.ts';
+import { inOrder, inRange, isListed, type Lead, type Statements } from '../../sql/list-leads.ts';
 import { all, dialects, type Script } from '../../sql/script.ts';
 
 function placed(index: string, lead: Readonly<Record<string, string>>, where = 'true'): Statements {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +17,7 @@ import { InvalidInput } from '../../../support/fault.ts';
 import { systemRandom } from '../../../support/random.ts';
 import type { Claimed, CoordinatorStore, Submit } from '../../contract/execution-store.ts';
 import { openSqliteStore, type SqliteStoreOptions } from '../open.ts';
-import type { LentConnection } from './lent-connection.ts';
+import type { LentConnection } from './transact.ts';
 
 let folder = '';
 let files = 0;
@@ -256,6 +257,22 @@ test('a flush sends one wakeup, whatever the listeners do', () =>
     await store.executions.submit(submission());
     assert.equal(wakeups, 1);
   }));
+
+test('M-11: a write wakes the other processes that have the file open, and a close leaves no mark', async () => {
+  const file = newFile();
+  const writer = await openSqliteStore({ file });
+  const listener = await openSqliteStore({ file });
+  const causes: unknown[] = [];
+  writer.executions.onWakeup((_, cause) => causes.push(cause));
+  const woken = Promise.withResolvers<unknown>();
+  listener.executions.onWakeup((projects) => woken.resolve(projects));
+  await writer.executions.submit(submission());
+  assert.equal(await woken.promise, undefined, 'any project');
+  assert.ok(!causes.includes(undefined), 'its own mark does not wake the writer');
+  await writer.close();
+  await listener.close();
+  assert.equal(existsSync(`${file}-wakeups`), false);
+});
 
 test('X-13: one write can have ten thousand children', () =>
   withStore(async (store) => {

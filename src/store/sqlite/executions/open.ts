@@ -1,6 +1,7 @@
 import { assert } from '../../../support/assert.ts';
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
 import type { Natives } from '../../sql/changes.ts';
+import { isKeyed, keyedOf, withinOf } from '../../sql/keyed.ts';
 import { listsOf } from '../../sql/list.ts';
 import type { SweepFor } from '../../sql/repair.ts';
 import { native } from '../../sql/script.ts';
@@ -10,6 +11,7 @@ import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
 import { sweep } from '../sweep.ts';
 import type { Transaction } from '../transaction.ts';
+import { joiner } from '../within.ts';
 import { endWaiting } from './end-execution.ts';
 import { finish } from './finish.ts';
 import { handOn } from './gates.ts';
@@ -19,9 +21,8 @@ import { loadRow } from './load-execution.ts';
 import { OrphanedClaims } from './orphaned-claims.ts';
 import { record } from './owner.ts';
 import { park } from './park.ts';
-import { changeRollout } from './pin.ts';
 import { redriver } from './redrive.ts';
-import { submit } from './submit.ts';
+import { changeRollout, submit } from './submit.ts';
 import { transact } from './transact.ts';
 
 /**
@@ -34,11 +35,15 @@ const WAITING_MAX = 2_000;
 export function executionsOf(database: Database): ExecutionStore {
   const orphanedClaims = new OrphanedClaims(database);
   const gateway = gatewayOf(database);
+  const keyed = keyedOf(gateway, NATIVES);
+  const join = joiner(database);
   return {
     ...verbsOf(gateway, NATIVES, sweeper(database)),
     ...listsOf(gateway, baseLeads),
     claimsJoinSubmits: true,
-    submit: (request) => database.perform(submit, request),
+    submit: (request) =>
+      isKeyed(request) ? keyed.submit(request) : database.perform(submit, request),
+    within: (client) => withinOf(join(client), NATIVES),
     claim: (request) => orphanedClaims.claim(request),
     room: () => Math.max(0, WAITING_MAX - database.waiting),
     record: (request) => database.perform(record, withOwnBytes(request)),
@@ -49,7 +54,7 @@ export function executionsOf(database: Database): ExecutionStore {
     redrive: redriver(database),
     changeRollout: (request) => database.perform(changeRollout, request),
     findProblem: () => clockProblem(database),
-    onWakeup: (listener) => database.wakeups.listen(listener),
+    onWakeup: (listener) => database.onWakeup(listener),
   };
 }
 
@@ -83,6 +88,7 @@ const NATIVES: Natives = {
     native((tx: Transaction) => {
       handOn(tx, { project, concurrency: { key, limit } });
     }),
+  isOpen: (session) => native((tx: Transaction) => tx.isOpen(session)),
 };
 
 const SWEEP_MAX = 100;

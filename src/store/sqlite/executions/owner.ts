@@ -2,7 +2,7 @@
 // write.
 
 import { decideRecord, type OwnerView } from '../../../execution/decide/owner.ts';
-import { isTerminal } from '../../../execution/execution.ts';
+import { type ExecutionRecord, isTerminal } from '../../../execution/execution.ts';
 import { EVENT_KINDS, type HistoryEventKind, type NewEvent } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { OwnerRefusal, UnreadRefusal } from '../../../execution/refusal.ts';
@@ -13,6 +13,7 @@ import type { Attachment, OwnerWrite, Recorded } from '../../contract/execution-
 import { type HistoryRow, toHistoryEvent } from '../../execution-rows.ts';
 import { openAwaits } from '../../sql/awaits.ts';
 import { keepHeartbeats } from '../../sql/changes.ts';
+import { replaceAttributes } from '../../sql/labels.ts';
 import { type KnownTail, positional } from '../connection.ts';
 import { play } from '../gateway.ts';
 import { loadChain, loadMeta } from '../load-view.ts';
@@ -195,20 +196,26 @@ export function appendFrom(
  * got.
  */
 export function carry(tx: Transaction, rowId: number, request: OwnerWrite): number {
-  const { id, progress, heartbeats, attachments, children, awaits } = request;
+  const { id, progress, heartbeats, attributes, attachments, children, awaits } = request;
   if (progress !== undefined) tx.statement(KEEP_PROGRESS).run(rowId, progress);
   if (heartbeats !== undefined) play(tx, keepHeartbeats(id, heartbeats));
+  if (attributes !== undefined) play(tx, replaceAttributes(ownerOf(tx, id), attributes));
   if (attachments !== undefined) for (const each of attachments) attach(tx, id, each);
   if (children !== undefined && children.length > 0) insertChildren(tx, children);
   return awaits === undefined ? 0 : open(tx, id, awaits);
 }
 
 function open(tx: Transaction, id: ExecutionId, awaits: readonly OpenAwait[]): number {
-  const execution = loadExecution(tx, id);
-  assert(execution !== undefined, 'W-1: whoever opens an await is stored');
+  const execution = ownerOf(tx, id);
   // An ended execution must not have open awaits (W-9).
   if (isTerminal(execution.status)) return 0;
   return play(tx, openAwaits(execution, awaits, tx.now)).inboxCount - execution.inboxCount;
+}
+
+function ownerOf(tx: Transaction, id: ExecutionId): ExecutionRecord {
+  const execution = loadExecution(tx, id);
+  assert(execution !== undefined, 'X-1: an execution whose owner writes is stored');
+  return execution;
 }
 
 function attach(tx: Transaction, id: string, attachment: Attachment): void {

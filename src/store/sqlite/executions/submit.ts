@@ -1,16 +1,20 @@
+import type { PipelineName } from '../../../execution/names.ts';
+import { routeOf } from '../../../execution/route.ts';
 import { changedBySubmit } from '../../../features/audit/decide.ts';
 import type { Audited } from '../../../features/audit/model.ts';
+import { pinOf, type Rollout } from '../../../features/releases/model.ts';
+import type { ChangeRollout, RolloutChanged } from '../../../features/releases/port.ts';
+import { type RolloutRow, toRollout } from '../../../features/releases/rows.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Submit, SubmitResult } from '../../contract/execution-store.ts';
-import { fromSubmit, HOLD_BITS, LABEL_KINDS } from '../../execution-rows.ts';
+import { type ExecutionRow, fromSubmit, HOLD_BITS, LABEL_KINDS } from '../../execution-rows.ts';
 import { writeAudit } from '../../sql/audit.ts';
 import { existingSubmit } from '../../sql/executions.ts';
-import { refuseRelease } from '../../sql/releases.ts';
+import { changeRollout as changeRolloutScript, refuseRelease } from '../../sql/releases.ts';
 import { positional } from '../connection.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 import { noteLimit } from './gates.ts';
-import { routeFor } from './pin.ts';
 
 // An id and a key are taken once (X-10). Columns that a new execution does not use yet are null or
 // zero.
@@ -133,7 +137,7 @@ export function addErrand(tx: Transaction, id: string): void {
   tx.run(ADD_ERRAND, { id });
 }
 
-// Tags and attributes by which lists filter (X-22). The table is its own index.
+// Tags, attributes and keys of re-drives by which lists filter (X-22). The table is its own index.
 
 const ADD = positional(
   'project kind name value id',
@@ -143,7 +147,11 @@ const ADD = positional(
   on conflict do nothing`,
 );
 
-function addLabels(tx: Transaction, { id, project, tags, attributes }: Submit): void {
+function addLabels(tx: Transaction, submit: Submit): void {
+  const { id, project, tags, attributes, lineageKey } = submit;
+  if (lineageKey !== undefined) {
+    tx.statement(ADD).run(project, LABEL_KINDS.lineageKey, '', lineageKey, id);
+  }
   for (const tag of tags) tx.statement(ADD).run(project, LABEL_KINDS.tag, '', tag, id);
   for (const [name, value] of Object.entries(attributes)) {
     tx.statement(ADD).run(project, labelKind(value), name, labelValue(value), id);
@@ -157,4 +165,56 @@ function labelKind(value: string | number | boolean): number {
 
 function labelValue(value: string | number | boolean): string | number {
   return typeof value === 'boolean' ? Number(value) : value;
+}
+
+// Finds the release to which a new execution is pinned (RE-5). If no pipeline has a rollout, one
+// read per transaction is enough.
+
+const ANY = 'select 1 from release_line limit 1';
+
+const ROLLOUT = `
+  select version, active, previous, candidate, percent
+    from release_line
+   where project = :project
+     and pipeline = :pipeline`;
+
+/** Null when the store has no rollout at all. */
+const ROLLOUTS: WeakMap<Transaction, Map<string, Rollout | undefined> | null> = new WeakMap();
+
+/** Drops the cache, so that later submits in the same flush read the new rollout. */
+export function changeRollout(tx: Transaction, request: ChangeRollout): RolloutChanged {
+  const result = play(tx, changeRolloutScript(request));
+  ROLLOUTS.delete(tx);
+  return result;
+}
+
+export function routeFor(
+  tx: Transaction,
+  row: Pick<ExecutionRow, 'id' | 'key' | 'project' | 'pipeline'>,
+  { release }: Pick<Submit, 'release'>,
+): string {
+  const pipeline = row.pipeline as PipelineName;
+  if (release !== undefined) return routeOf({ pipeline, release });
+  const rollout = rolloutOf(tx, row);
+  if (rollout === undefined) return pipeline;
+  const pinned = pinOf(rollout, row.key === null ? { id: row.id } : { id: row.id, key: row.key });
+  return pinned === undefined ? pipeline : routeOf({ pipeline, release: pinned });
+}
+
+function rolloutOf(
+  tx: Transaction,
+  { project, pipeline }: Pick<ExecutionRow, 'project' | 'pipeline'>,
+): Rollout | undefined {
+  let rollouts = ROLLOUTS.get(tx);
+  if (rollouts === undefined) {
+    rollouts = tx.get(ANY) === undefined ? null : new Map();
+    ROLLOUTS.set(tx, rollouts);
+  }
+  if (rollouts === null) return undefined;
+  const place = `${project}\0${pipeline}`;
+  if (!rollouts.has(place)) {
+    const row = tx.get<RolloutRow>(ROLLOUT, { project, pipeline });
+    rollouts.set(place, row === undefined ? undefined : toRollout(row));
+  }
+  return rollouts.get(place);
 }

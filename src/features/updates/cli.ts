@@ -1,0 +1,81 @@
+// `holdfast update`, `holdfast query` and `holdfast published`.
+
+import {
+  type CommandSpec,
+  integerText,
+  typedValue,
+  UsageProblem,
+  wordsOf,
+} from '../../cli/command.ts';
+import { CONNECTION_FLAGS, clientFor } from '../../cli/remote/connection.ts';
+import { print, printLine, printProblem } from '../../cli/screen.ts';
+import { present } from '../../support/options.ts';
+
+export const updateCommand: CommandSpec = {
+  usage:
+    'holdfast update <id> <name> [<value> | @file | -] [--key add/1] [--wait-ms 10000] [--json]',
+  flags: {
+    key: {
+      value: 'key',
+      help: 'Key of the update: a second one gets the same reply (default none)',
+    },
+    'wait-ms': { value: 'ms', help: 'Longest wait for the reply, in milliseconds (default 10000)' },
+    ...CONNECTION_FLAGS,
+  },
+  async execute(typed) {
+    const [id, name, given, more] = typed.words;
+    if (id === undefined || name === undefined || more !== undefined) {
+      throw new UsageProblem(
+        `<id> and <name> are required, and at most one value. Usage: ${updateCommand.usage}`,
+      );
+    }
+    const { executions } = await clientFor(typed);
+    const key = typed.text('key');
+    const waitMs = integerText('wait-ms', typed.text('wait-ms'));
+    const value = await typedValue(given);
+    const result = await executions.update(id, { name, value, ...present({ key, waitMs }) });
+    if (typed.isSet('json')) printLine(result);
+    else if (result.kind === 'replied') printLine(result.value ?? null);
+    else if (result.kind === 'pending') {
+      printProblem(`No reply yet. Send it again with --key ${result.key} to wait for it.`);
+    } else printProblem(`${result.kind}: ${result.reason ?? `it is ${result.status}`}`);
+    return result.kind === 'replied' ? 0 : 1;
+  },
+};
+
+export const publishedCommand: CommandSpec = {
+  usage: 'holdfast published <id> <name> [--wait-ms 0] [--json]',
+  flags: {
+    'wait-ms': { value: 'ms', help: 'Longest wait for a value, in milliseconds (default 0)' },
+    ...CONNECTION_FLAGS,
+  },
+  async execute(typed) {
+    const [id, name] = wordsOf(publishedCommand, typed, ['execution', 'name']);
+    const { executions } = await clientFor(typed);
+    const waitMs = integerText('wait-ms', typed.text('wait-ms'));
+    const found = await executions.published(id, name, present({ waitMs }));
+    if (found === undefined) {
+      print(`The execution has not published ${JSON.stringify(name)}.`);
+      return 1;
+    }
+    printLine(typed.isSet('json') ? found : (found.value ?? null));
+    return 0;
+  },
+};
+
+export const queryCommand: CommandSpec = {
+  usage: 'holdfast query <id> <name> [<value> | @file | -] [--json]',
+  flags: CONNECTION_FLAGS,
+  async execute(typed) {
+    const [id, name, given, more] = typed.words;
+    if (id === undefined || name === undefined || more !== undefined) {
+      throw new UsageProblem(
+        `<id> and <name> are required, and at most one value. Usage: ${queryCommand.usage}`,
+      );
+    }
+    const { executions } = await clientFor(typed);
+    const answer = await executions.query(id, name, await typedValue(given));
+    printLine(typed.isSet('json') ? answer : (answer.value ?? null));
+    return 0;
+  },
+};

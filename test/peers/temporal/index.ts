@@ -1,0 +1,9 @@
+import type { Suite } from '../scenario.ts';
+import { CONTROL } from './control.ts';
+import { MESSAGES } from './messages.ts';
+
+export const TEMPORAL: Suite = {
+  id: 'temporal',
+  name: 'Temporal',
+  scenarios: [...MESSAGES, ...CONTROL],
+};

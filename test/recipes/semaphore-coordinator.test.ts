@@ -1,0 +1,4 @@
+import { coordinatorBackend, sqliteBackend } from '../processes/stage/backend.ts';
+import { registerSemaphore } from './semaphore.ts';
+
+registerSemaphore(coordinatorBackend(sqliteBackend(), 'stream'));
