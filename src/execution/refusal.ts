@@ -164,7 +164,13 @@ export type AnswerRefusal =
       readonly id: InteractionId;
       readonly pipeline: PipelineName;
     }
-  | { readonly why: 'answer-too-early'; readonly id: InteractionId };
+  | {
+      /** It cannot be checked before the execution asks. */
+      readonly why: 'answer-too-early';
+      readonly id: InteractionId;
+      /** Set if no worker with this pipeline checks answers to a question of this name. */
+      readonly pipeline?: PipelineName;
+    };
 
 /**
  * Why a re-drive was refused. Nothing was written.
@@ -274,7 +280,9 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
     case 'no-worker':
       return `A worker with pipeline "${refusal.pipeline}" must check answers to interaction ${refusal.id}, and none did in time. Nothing was changed. Check holdfast workers, start one, and answer again.`;
     case 'answer-too-early':
-      return `Interaction ${refusal.id} is not open yet, and its answer can only be checked with the request. Nothing was changed. Answer again when it is open.`;
+      return refusal.pipeline === undefined
+        ? `Interaction ${refusal.id} is not open yet, and its answer can only be checked with the request. Nothing was changed. Answer again when it is open.`
+        : `Interaction ${refusal.id} is not open yet, and no worker with pipeline "${refusal.pipeline}" checked its answer. Nothing was changed. Workers check early answers only to questions that the pipeline declares. Answer again when it is open, or declare the question: pipeline({ awaits: [question({ name })] }).`;
     case 'not-ended':
       return `Execution ${refusal.id} is ${refusal.status}, and only an ended one can be re-driven or erased. Nothing was written. Wait for its end, or cancel it first: holdfast cancel ${refusal.id}.`;
     case 'redrive-open':

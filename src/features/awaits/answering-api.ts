@@ -11,6 +11,7 @@ import {
   resolvedPlace,
 } from '../../engine/ids.ts';
 import { type AnyPipeline, pipeline, questionOf } from '../../engine/pipeline.ts';
+import { possibleWorkers } from '../../engine/possible-workers.ts';
 import { type Ended, runOnWorker } from '../../engine/run-on-worker.ts';
 import { canonicalDigest } from '../../engine/submission.ts';
 import { REQUEST } from '../../engine/values/place.ts';
@@ -27,6 +28,7 @@ import { historyPage } from '../../store/contract/body-pages.ts';
 import { toInstant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import type { AnswerRequest } from './decide.ts';
+import type { AwaitUnit, Interaction } from './model.ts';
 import { type AnyQuestion, trusted } from './question-api.ts';
 
 /**
@@ -257,7 +259,23 @@ async function relay(
     const body = JSON.stringify({ by: RELAY, reason: 'no worker took it in time' }) as Payload;
     await config.store.executions.cancel({ id, project, body });
   }
-  return { kind: 'refused', why: 'no-worker', id: interaction, pipeline: name };
+  const isEarly = await isUnchecked(config, { id: interaction, project, pipeline: name });
+  const why = isEarly ? 'answer-too-early' : 'no-worker';
+  return { kind: 'refused', why, id: interaction, pipeline: name };
+}
+
+/**
+ * True for an early answer that no worker checks although one has the pipeline. Workers check early
+ * answers only to questions that the pipeline declares.
+ */
+async function isUnchecked(
+  config: EngineConfig,
+  about: Pick<AwaitUnit, 'project' | 'pipeline'> & Pick<Interaction, 'id'>,
+): Promise<boolean> {
+  const found = await config.store.executions.interaction(about);
+  if (found?.unit !== undefined) return false;
+  const workers = await possibleWorkers(config, about);
+  return workers.some(({ state }) => state !== 'stuck');
 }
 
 interface StepBody {

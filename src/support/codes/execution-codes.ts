@@ -291,9 +291,9 @@ export const QUESTION_CODES = entries({
   },
   'answer-too-early': {
     title: 'The question is not open yet',
-    when: 'You answered before the execution asked. Only the open question can check this answer.',
+    when: 'You answered before the execution asked. Only the open question can check this answer, or the pipeline does not declare the question in `awaits`.',
     state: NOT_WRITTEN,
-    fix: 'Answer again when the question is open.',
+    fix: 'Answer again when the question is open. To answer earlier, declare the question: `pipeline({ awaits: [question({ name })] })`.',
     ...sentWith(409, 'safe', 'caller'),
   },
   'answer-check-failed': {

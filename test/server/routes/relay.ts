@@ -93,6 +93,32 @@ const early: Case = {
   },
 };
 
+const undeclared: Case = {
+  name: 'an early answer to a question that the pipeline does not declare is too early',
+  given: { limits: { relayAnswersMs: 50 } },
+  async run(coordinator) {
+    const plain = pipeline({
+      name: 'plain',
+      async run(ctx) {
+        await ctx.receive('go');
+        return ctx.await('payment');
+      },
+    });
+    const worker = await coordinator.worker([plain]);
+    const client = await coordinator.client(['submit', 'operate'], 'default');
+    const { id: execution } = await client.executions.submit({ pipeline: 'plain' });
+    const answer = () => client.awaits.answer({ execution, name: 'payment' }, true);
+    await assert.rejects(answer(), refusedWith('answer-too-early', 409));
+    await assert.rejects(answer(), /declare the question/);
+    await worker.stop();
+    await assert.rejects(answer(), refusedWith('no-worker', 503));
+    await coordinator.worker([plain]);
+    await client.executions.signal(execution, 'go');
+    await until(async () => (await client.awaits.list({ execution })).items[0]);
+    assert.equal((await answer()).kind, 'answered');
+  },
+};
+
 const sealed: Case = {
   name: 'a relaying coordinator needs no codec: the projected answer is stored as the worker sealed it',
   async run(coordinator) {
@@ -130,4 +156,4 @@ const alone: Case = {
   },
 };
 
-export const relayCases: readonly Case[] = [checked, early, sealed, alone];
+export const relayCases: readonly Case[] = [checked, early, undeclared, sealed, alone];
