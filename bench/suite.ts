@@ -11,7 +11,7 @@ export interface Plan {
   readonly only: string;
   /** The nth part of the cases, such as 1 of 4. The tenants suite uses it. */
   readonly part: { readonly nth: number; readonly of: number };
-  /** The number of rounds, if the user named one. The executions and growth suites use it. */
+  /** The number of rounds, if the user named one. The executions, growth and tenants suites use it. */
   readonly rounds: number | undefined;
   /** The largest size of a growth curve. */
   readonly sizeMax: number;

@@ -140,7 +140,7 @@ interface Rounds {
 /** Throws if a request of the healthy project fails or is refused. */
 async function rounds(plan: Plan, caller: Caller, toggle: () => Promise<unknown>): Promise<Rounds> {
   const roundMs = plan.quick ? 500 : 1_200;
-  const count = plan.quick ? 3 : 5;
+  const count = plan.rounds ?? (plan.quick ? 3 : 5);
   const operation = async (): Promise<unknown> => caller.result(await caller.submit());
   const contestant = { inFlight: IN_FLIGHT, operation };
   await drive(contestant, roundMs);
