@@ -64,6 +64,22 @@ test('RE-10: a saved history replays with the same code, and other code differs 
   }
 });
 
+test('RE-10: a replay names the call that the code makes in place of an open sleep', async () => {
+  const history = await saved(undefined, async () => {});
+  const renamed = pipeline({
+    name: 'order',
+    async run(ctx, input: string) {
+      await ctx.step('charge', () => input);
+      await ctx.sleep(60_000, 'cooling off');
+    },
+  });
+  const replayed = await replayHistory(renamed, history);
+  assert.equal(
+    replayed.kind === 'differs' ? replayed.why.replace(/event \d+/, 'event N') : '',
+    'History has sleep:sleep#1 at event N, but the code has sleep:cooling off#1 there.',
+  );
+});
+
 test('a saved history with encrypted values needs its codec', async () => {
   const sealed = await saved(reversing, async () => {});
   assert.ok(!JSON.stringify(sealed).includes(LARGE));

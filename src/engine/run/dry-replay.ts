@@ -128,7 +128,7 @@ export async function replayEvents(
       { pipeline, execution, ledger },
       {
         /** The code reached the first call that is not recorded. */
-        idle: () => resolve(missingCallIn(frozen, { found: 'a later call' })),
+        idle: () => resolve(missingCallIn(frozen, { found: calledBy(frozen) })),
         drifted: (drift) => resolve(driftText(drift)),
         lost: reject,
         rejected: reject,
@@ -169,6 +169,11 @@ async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | u
     return missingCallIn(run, thrownEnd(thrown)) ?? (bug && { why: bugText(bug) });
   }
   return missingCallIn(run, { found: 'its end' });
+}
+
+/** The call that the code made in place of the missing one. */
+function calledBy({ ledger, settling, calls }: Run): string {
+  return ledger.driftAt(settling.cursor, calls)?.found ?? 'no call of ctx';
 }
 
 function missingCallIn(run: Run, end: Pick<Drift, 'found'>): Broken | undefined {
