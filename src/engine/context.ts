@@ -10,6 +10,7 @@ import type {
   AwaitOutcome,
   ItemsOutcome,
   Question,
+  Startable,
 } from '../features/awaits/question-api.ts';
 import type { TemplateRef } from '../features/templates/api.ts';
 import type { Fence } from '../lease/fence.ts';
@@ -584,17 +585,32 @@ export interface Context {
    * const outcome = await ctx.await<{ ok: boolean }>('approve', { timeoutMs: 86_400_000 });
    * if (outcome.kind === 'answered' && outcome.value.ok) await ctx.step('pay', () => pay());
    */
-  await<Value = unknown, Request = unknown>(
+  await<
+    Value = unknown,
+    Request = unknown,
+    const Reminded extends readonly Startable[] = readonly Startable[],
+    const Escalated extends readonly Startable[] = readonly Startable[],
+  >(
     question: string | Question<Request, Value>,
-    options: AwaitItemsOptions<Value, Request> & { readonly need?: 'all' },
+    options: AwaitItemsOptions<Value, Request, Reminded, Escalated> & { readonly need?: 'all' },
   ): Promise<ItemsOutcome<Value>>;
-  await<Value = unknown, Request = unknown>(
+  await<
+    Value = unknown,
+    Request = unknown,
+    const Reminded extends readonly Startable[] = readonly Startable[],
+    const Escalated extends readonly Startable[] = readonly Startable[],
+  >(
     question: string | Question<Request, Value>,
-    options: AwaitItemsOptions<Value, Request>,
+    options: AwaitItemsOptions<Value, Request, Reminded, Escalated>,
   ): Promise<ItemsOutcome<Value, Value | undefined>>;
-  await<Value = unknown, Request = unknown>(
+  await<
+    Value = unknown,
+    Request = unknown,
+    const Reminded extends readonly Startable[] = readonly Startable[],
+    const Escalated extends readonly Startable[] = readonly Startable[],
+  >(
     question: string | Question<Request, Value>,
-    options?: AwaitOptions<Value, Request>,
+    options?: AwaitOptions<Value, Request, Reminded, Escalated>,
   ): Promise<AwaitOutcome<Value>>;
 
   /**

@@ -140,7 +140,11 @@ export async function trusted(
 // The options of `ctx.await`, checked once and completed with defaults, and its outcomes.
 
 /** Options of every await. */
-interface Common<Value> {
+interface Common<
+  Value,
+  Reminded extends readonly Startable[],
+  Escalated extends readonly Startable[],
+> {
   /**
    * Milliseconds until it settles as `timed-out`, or with `default`. Up to ten years. By default it
    * has no timeout.
@@ -149,15 +153,20 @@ interface Common<Value> {
   /** The value that the code gets when the timeout has passed. */
   readonly default?: Value;
   /** Pipelines to start while the await is open, at most 100. Default none. */
-  readonly reminders?: readonly AwaitReminder[];
+  readonly reminders?: { readonly [Nth in keyof Reminded]: AwaitReminder<Reminded[Nth]> };
   /** As `reminders`, for another person who decides then. At most 100. Default none. */
-  readonly escalations?: readonly AwaitReminder[];
+  readonly escalations?: { readonly [Nth in keyof Escalated]: AwaitReminder<Escalated[Nth]> };
   /** True: only answers by a signed link are taken. Default false. */
   readonly signed?: boolean;
 }
 
 /** Options of an await with one answer. */
-export interface AwaitOptions<Value = unknown, Request = unknown> extends Common<Value> {
+export interface AwaitOptions<
+  Value = unknown,
+  Request = unknown,
+  Reminded extends readonly Startable[] = readonly Startable[],
+  Escalated extends readonly Startable[] = readonly Startable[],
+> extends Common<Value, Reminded, Escalated> {
   /** The value that the answerer sees. */
   readonly request?: Request;
   /** The person or group that is to answer. */
@@ -165,7 +174,12 @@ export interface AwaitOptions<Value = unknown, Request = unknown> extends Common
 }
 
 /** Options of an await with one answer per item. */
-export interface AwaitItemsOptions<Value = unknown, Request = unknown> extends Common<Value> {
+export interface AwaitItemsOptions<
+  Value = unknown,
+  Request = unknown,
+  Reminded extends readonly Startable[] = readonly Startable[],
+  Escalated extends readonly Startable[] = readonly Startable[],
+> extends Common<Value, Reminded, Escalated> {
   /** One request per item, at most 10,000. */
   readonly items: readonly Request[];
   /** How many answers settle the await: `all` (default), `any` or a number. */
@@ -174,16 +188,24 @@ export interface AwaitItemsOptions<Value = unknown, Request = unknown> extends C
   readonly assignee?: string | readonly (string | undefined)[];
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: pipelines of any input and output
+export type Startable = Pipeline<any, any> | string;
+
 /** A pipeline that starts while an await is open. */
-export interface AwaitReminder {
+export type AwaitReminder<Started extends Startable = Startable> = {
   /** Milliseconds after the execution asked. */
   readonly afterMs: number;
   /** The pipeline, or its name. */
-  // biome-ignore lint/suspicious/noExplicitAny: pipelines of any input and output
-  readonly pipeline: Pipeline<any, any> | string;
-  /** Its input. */
-  readonly input?: unknown;
-}
+  readonly pipeline: Started;
+} & ReminderInput<Started>;
+
+/** Its input. A name does not tell the compiler the type. */
+type ReminderInput<Started> =
+  Started extends Pipeline<infer Input, unknown>
+    ? undefined extends Input
+      ? { readonly input?: Input }
+      : { readonly input: Input }
+    : { readonly input?: unknown };
 
 /**
  * How an await with one answer settled.
