@@ -57,13 +57,23 @@ const withNames = (script: string): string => script.replaceAll(/<(\w+)>/g, '$1'
 test('the command line parses every command of the pages', async () => {
   const scripts = PAGES.map(({ page, text, script }) => {
     const inline = [...text.matchAll(/`((?:npx )?holdfast [a-z][^`]*)`/g)].map(([, code]) => code);
-    return `page ${page}\n(:\n${[script, ...inline].join('\n')}\n)`;
+    const named = `page ${page} inline\n(:\n${inline.join('\n')}\n)`;
+    return `page ${page}\n(:\n${script}\n)\n${named}`;
   });
   await inScratch(async (folder) => {
     const ran = await runShell(withNames(scripts.join('\n')), folder, { isReal: false });
     let page = '';
+    let isInline = false;
     for (const command of ran.commands) {
-      if (command[0] === 'page') page = command[1] ?? '';
+      if (command[0] === 'page') {
+        page = command[1] ?? '';
+        isInline = command[2] === 'inline';
+      }
+      // A sentence names a command. A reader copies a block, and has an installed package.
+      assert.ok(
+        isInline || command[0] !== 'holdfast',
+        `${page}: write "npx ${command.join(' ')}", which works in a project with the package`,
+      );
       const words = wordsOf(command);
       if (words === undefined) continue;
       await parse(words).catch((error: unknown) => {
