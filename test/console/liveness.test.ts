@@ -22,14 +22,25 @@ const PAGES = [
 /** Three pings are 12 s. */
 const NOTICED_MS = 20_000;
 
-async function checkStale(page: Page): Promise<void> {
+/** Parts of a page that each had a clock of their own would notice the silence at different times. */
+const APART = `{
+  const start = window.setInterval;
+  let started = 0;
+  window.setInterval = (run, ms) => {
+    const lateMs = (Math.min(started++, 4) * ms) / 5;
+    return start(() => window.setTimeout(run, lateMs), ms);
+  };
+}`;
+
+const COLOUR = `getComputedStyle(document.querySelector('main > :last-child')).filter`;
+
+async function checkStale(page: Page, text: RegExp): Promise<void> {
+  await page.locator('.stale-banner').waitFor({ timeout: NOTICED_MS });
+  assert.match(await page.evaluate<string>(COLOUR), /grayscale/, page.url());
+  await page.getByText(text).waitFor();
   await page.getByText(/^Stale · \d+ s$/).waitFor();
   assert.equal(await page.locator('.liveness-live').count(), 0);
   assert.equal(await page.getByText('Healthy').count(), 0, page.url());
-  const colour = await page.evaluate<string>(
-    `getComputedStyle(document.querySelector('main > :last-child')).filter`,
-  );
-  assert.match(colour, /grayscale/, page.url());
 }
 
 test('no page looks healthy after failed reads or three missed pings, and all recover', async () => {
@@ -43,6 +54,7 @@ test('no page looks healthy after failed reads or three missed pings, and all re
     const drivers = await Promise.all(
       PAGES.map(async ([path, heading]) => {
         const driver = await ConsoleDriver.create(browser.context, { url, label: 'frozen' });
+        await driver.page.addInitScript(APART);
         await driver.open(path, heading);
         await driver.page.locator('.liveness-live').waitFor();
         // A screenshot waits for the fonts, which a frozen coordinator does not send.
@@ -58,8 +70,7 @@ test('no page looks healthy after failed reads or three missed pings, and all re
       });
     }
     for (const { page } of sick) {
-      await page.getByText(/Reads have failed for \d+ s/).waitFor({ timeout: NOTICED_MS });
-      await checkStale(page);
+      await checkStale(page, /Reads have failed for \d+ s/);
     }
     for (const { page } of sick) {
       await page.unrouteAll();
@@ -68,9 +79,7 @@ test('no page looks healthy after failed reads or three missed pings, and all re
     }
     dev.child.kill('SIGSTOP');
     for (const { page } of drivers) {
-      const banner = page.getByText(/has not responded for \d+ s/);
-      await banner.waitFor({ timeout: NOTICED_MS });
-      await checkStale(page);
+      await checkStale(page, /has not responded for \d+ s/);
     }
     await drivers[0]?.checkAccess('a stale page');
     await drivers[0]?.shoot('stale');

@@ -4,16 +4,22 @@ import { createContext, createElement, type ReactNode, useContext } from 'react'
 import { type Contact, contactAt } from '../api/contact.ts';
 import { useNow } from './now.ts';
 
-export function useContact(): Contact {
-  return contactAt(useNow());
-}
-
+const CurrentContact = createContext<Contact>({ kind: 'returning' });
 const Stale = createContext(false);
 
-/** Separate from the frame, which would otherwise render the page again with every tick of the clock. */
+/**
+ * Reads the clock once for the whole page, so that the banner never appears over figures that still
+ * have their colours. The second context spares the page a render with every tick.
+ */
 export function StaleProvider({ children }: { readonly children: ReactNode }): ReactNode {
-  const isStale = useContact().kind === 'stale';
-  return createElement(Stale, { value: isStale }, children);
+  const contact = contactAt(useNow());
+  const page = createElement(Stale, { value: contact.kind === 'stale' }, children);
+  return createElement(CurrentContact, { value: contact }, page);
+}
+
+/** Changes every second. */
+export function useContact(): Contact {
+  return useContext(CurrentContact);
 }
 
 /** True if the figures on the page may be old. */
