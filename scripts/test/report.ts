@@ -1,6 +1,8 @@
 export interface Report {
   readonly passed: number;
   readonly failures: readonly Failure[];
+  /** Failures beside other files that did not occur when their file ran alone. */
+  readonly unsteady: readonly Failure[];
   readonly files: readonly FileCost[];
   readonly leftOut: readonly LeftOut[];
 }
@@ -30,6 +32,7 @@ export function joinReports(reports: readonly Report[]): Report {
   return {
     passed: reports.reduce((sum, { passed }) => sum + passed, 0),
     failures: reports.flatMap(({ failures }) => failures),
+    unsteady: reports.flatMap(({ unsteady }) => unsteady),
     files: reports.flatMap(({ files }) => files),
     leftOut: reports.flatMap(({ leftOut }) => leftOut),
   };
@@ -50,11 +53,14 @@ export function reportLines(
     costLine({ file: `all ${report.files.length} files, services and checks`, cases, ...run }),
     ...costliest.map(costLine),
     ...sampleLines(report.leftOut, run.seed),
-    ...report.failures.flatMap(({ file, name, why }) => [
-      `✖ ${file}: ${name}`,
-      why.replaceAll(/^/gm, '    '),
-    ]),
+    ...(report.unsteady.length > 0 ? ['Failed beside other files, and passed alone:'] : []),
+    ...report.unsteady.flatMap((failure) => failureLines('!', failure)),
+    ...report.failures.flatMap((failure) => failureLines('✖', failure)),
   ];
+}
+
+function failureLines(mark: string, { file, name, why }: Failure): readonly string[] {
+  return [`${mark} ${file}: ${name}`, why.replaceAll(/^/gm, '    ')];
 }
 
 function costLine({ file, cases, ms, cpuMs }: FileCost): string {

@@ -6,13 +6,20 @@ import type { Failure, FileCost, LeftOut, Report } from './report.ts';
 interface Writable extends Report {
   passed: number;
   failures: Failure[];
+  unsteady: Failure[];
   files: FileCost[];
   leftOut: LeftOut[];
 }
 
 /** Turns the events of a run into its report, and prints one line for each file. */
 export class Results {
-  readonly report: Writable = { passed: 0, failures: [], files: [], leftOut: [] };
+  readonly report: Writable = {
+    passed: 0,
+    failures: [],
+    unsteady: [],
+    files: [],
+    leftOut: [],
+  };
   readonly #root: string;
   readonly #printed = new Map<string, string>();
   readonly #ended = new Set<string>();

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { run } from 'node:test';
-import type { LeftOut, Report } from './report.ts';
+import type { Failure, LeftOut, Report } from './report.ts';
 import { nameOfFile, Results } from './results.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -17,10 +17,37 @@ const TEST_MS_MAX = { sampled: 240_000, full: 5_400_000 };
 /** A file in an endless loop cannot end itself. The run ends it after this many timeouts without a result. */
 const STUCK_AFTER_TIMEOUTS = 3;
 
+/** More files than this that fail have a common cause, so none is repeated. */
+const REPEATED_MAX = 2;
+
+/**
+ * Repeats the few files that fail, one after the other. Beside other files on two cores, a case can exceed a
+ * time limit for lack of CPU. The report names each failure that only occurred beside other files.
+ */
+export async function runSteadily(
+  files: readonly string[],
+  settings: NodeJS.ProcessEnv,
+): Promise<Report> {
+  const first = await runFiles(files, settings);
+  const nameOf = (file: string) => nameOfFile(ROOT, resolve(ROOT, file));
+  const failed = files.filter((path) => first.failures.some(({ file }) => file === nameOf(path)));
+  const mayRepeat = files.length > 1 && failed.length <= REPEATED_MAX;
+  if (failed.length === 0 || !mayRepeat) return first;
+  console.log(`• again, one file at a time: ${failed.map(nameOf).join(', ')}`);
+  const again = await runFiles(failed, settings, 1);
+  const isUnsteady = ({ file }: Failure) =>
+    failed.some((path) => nameOf(path) === file) &&
+    !again.failures.some((failure) => failure.file === file);
+  const unsteady = first.failures.filter(isUnsteady);
+  const failures = first.failures.filter((failure) => !isUnsteady(failure));
+  return { ...first, passed: first.passed + unsteady.length, failures, unsteady };
+}
+
 /** Runs each file in its own process and prints a line for it. */
 export async function runFiles(
   files: readonly string[],
   settings: NodeJS.ProcessEnv,
+  filesAtOnce?: number,
 ): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
   const notes = join(folder, 'notes.jsonl');
@@ -38,7 +65,7 @@ export async function runFiles(
     const paths = files.map((file) => resolve(ROOT, file));
     const stream = run({
       files: paths,
-      concurrency: CONCURRENCY[kind],
+      concurrency: filesAtOnce ?? CONCURRENCY[kind],
       timeout,
       execArgv: ['--import', PRELOAD],
       signal: stuck.signal,

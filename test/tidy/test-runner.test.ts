@@ -64,16 +64,51 @@ const FAILURES: readonly RegExp[] = [
   /empty\.test\.ts .*contains no test/,
 ];
 
-async function reportOf(folder: string, group: readonly string[], alone: readonly string[]) {
-  const main = join(folder, 'main.ts');
-  const script = `
-    import { runFiles } from ${JSON.stringify(join(SCRIPTS, 'run-files.ts'))};
+/** Counts the runs of the file that loads it. */
+const NTH = `import { appendFileSync, readFileSync } from 'node:fs';
+  appendFileSync(import.meta.filename + '.runs', 'x');
+  const nth = readFileSync(import.meta.filename + '.runs').length;`;
+
+test('a failure beside other files that does not repeat is reported, and fails no run', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'hf-runner-'));
+  t.after(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+  const texts = {
+    once: `${NTH} test('fails once', () => { if (nth === 1) throw new Error('no CPU'); });`,
+    always: "test('fails always', () => { throw new Error('broken'); });",
+    passes: "test('passes', () => {}); test('passes too', () => {});",
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    await writeFile(join(folder, `${name}.test.ts`), IMPORT + text);
+  }
+  const files = Object.keys(texts).map((name) => join(folder, `${name}.test.ts`));
+  const report = await run(
+    folder,
+    `import { runSteadily } from ${JSON.stringify(join(SCRIPTS, 'run-files.ts'))};
+    const report = await runSteadily(${JSON.stringify(files)}, {});`,
+  );
+  assert.deepEqual(
+    [report.unsteady, report.failures].map((each) => each.map(({ name }) => name)),
+    [['fails once'], ['fails always']],
+  );
+  assert.match(report.unsteady[0]?.why ?? '', /no CPU/);
+  assert.equal(report.passed, 3);
+});
+
+function reportOf(folder: string, group: readonly string[], alone: readonly string[]) {
+  return run(
+    folder,
+    `import { runFiles } from ${JSON.stringify(join(SCRIPTS, 'run-files.ts'))};
     import { writeGroup } from ${JSON.stringify(join(SCRIPTS, 'groups.ts'))};
     const group = ${JSON.stringify(join(folder, 'group.test.ts'))};
     writeGroup(group, ${JSON.stringify(group)});
-    const report = await runFiles([group, ...${JSON.stringify(alone)}], {});
-    console.log(JSON.stringify(report));`;
-  await writeFile(main, script);
+    const report = await runFiles([group, ...${JSON.stringify(alone)}], {});`,
+  );
+}
+
+async function run(folder: string, script: string): Promise<Report> {
+  const main = join(folder, 'main.ts');
+  await writeFile(main, `${script}\nconsole.log(JSON.stringify(report));`);
   const { stdout } = await promisify(execFile)(process.execPath, [main]);
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Report;
 }
