@@ -11,6 +11,8 @@ import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
 const HOUR_MS = 3_600_000;
 const LOOK_MS = 60_000 * 1.2;
+const RETRY_MS = 600_000;
+const BY = { actor: 'olga', reason: 'request 4711' } as const;
 
 const quick = pipeline({ name: 'quick', run: (_, n: number) => n });
 
@@ -147,4 +149,46 @@ test('F-4: without an archive due executions are deleted, if the settings allow 
     await clock.advance(HOUR_MS + LOOK_MS);
     assert.equal(await holdfast.read(id), undefined);
     assert.deepEqual([documents.size, (await holdfast.archive.list()).items.length], [0, 0]);
+  }));
+
+test('F-16: a worker finishes an erasure that was left pending while the archive was away', () =>
+  withScene(async ({ clock, reports, documents, outage, open }) => {
+    const { holdfast } = open();
+    await holdfast.worker({ pipelines: [quick] });
+    const { id } = await holdfast.submit(quick, 1);
+    await clock.advance(HOUR_MS + LOOK_MS);
+    assert.equal(await holdfast.read(id), undefined);
+    outage.isOn = true;
+    await assert.rejects(holdfast.erase(id, BY), /away/);
+    await clock.advance(RETRY_MS + LOOK_MS);
+    const isReported = (each: ExecutionReport) =>
+      each.kind === 'trouble' && each.code === 'not-erased';
+    assert.equal(reports.filter(isReported).length, 1);
+    assert.deepEqual((await holdfast.archive.get(id))?.erased?.pending, { documents: true });
+    outage.isOn = false;
+    await clock.advance(RETRY_MS + LOOK_MS);
+    const { erased } = (await holdfast.archive.get(id)) ?? {};
+    assert.deepEqual([erased?.by, erased?.pending], ['olga', undefined]);
+    assert.equal((await holdfast.archive.verify(id))?.kind, 'erased');
+    const texts = [...documents.values()].map((bytes) => Buffer.from(bytes).toString());
+    assert.equal(texts.filter((text) => text.includes('"erased"')).length, texts.length - 1);
+  }));
+
+test('F-15, F-16: a worker removes a large value that was too recent, also when its execution is gone', () =>
+  withScene(async ({ clock, open }) => {
+    const { holdfast } = open({ archive: 'none', keepMs: { completed: 120_000 } });
+    const worker = await holdfast.worker({ pipelines: [quick] });
+    const { id } = await holdfast.submit(quick, 'x'.repeat(100_000) as never);
+    await clock.advance(1_000);
+    const { input } = (await holdfast.read(id)) ?? {};
+    const key = { project: 'default' as never, digest: JSON.parse(input ?? '{}').ref as string };
+    const result = await holdfast.erase(id, BY);
+    assert.deepEqual(result.kind === 'erased' && result.erasure.pending, { values: [key.digest] });
+    await clock.advance(120_000 + 2 * LOOK_MS);
+    assert.equal(await holdfast.read(id), undefined);
+    const { executions } = holdfast.store;
+    assert.ok((await executions.getBlob(key)) !== undefined);
+    await clock.advance(RETRY_MS);
+    assert.equal(await executions.getBlob(key), undefined);
+    await worker.stop();
   }));

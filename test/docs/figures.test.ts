@@ -153,7 +153,10 @@ const FIGURES: Readonly<
     '30 s': at('server/transports.ts', 'VISIBLE_MS'),
     '15 s': at('protocol/messages/envelope.ts', 'REPLY_TIMEOUT_MS'),
   },
-  'erasure.md': { '64 KiB': INLINE, '10 minutes': at('features/erasure/api.ts', 'PUT_BEFORE_MS') },
+  'erasure.md': {
+    '64 KiB': INLINE,
+    '10 minutes': at('features/erasure/model.ts', 'PUT_BEFORE_MS'),
+  },
   'etcd.md': {
     '0.6 s': MEASURED,
     '2 s': MEASURED,

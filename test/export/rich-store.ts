@@ -180,6 +180,10 @@ async function ended(holdfast: Holdfast): Promise<void> {
   };
   await (await holdfast.submit(plain, { n: 1 }, { ...labelled, key: 'plain/1' })).result();
   await (await holdfast.submit(large, 'x'.repeat(5_000), { actor: 'ann' })).result();
+  const forgotten = await holdfast.submit(large, 'y'.repeat(5_000));
+  await forgotten.result();
+  // Its value is too recent to go, so the erasure is pending.
+  await holdfast.erase(forgotten.id, { reason: 'request 4711' });
   await assert.rejects(async () => (await holdfast.submit(saga, null)).result());
   const { id } = await holdfast.submit(
     plain,

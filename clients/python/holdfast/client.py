@@ -160,7 +160,7 @@ class Client:
     async def erase(self, id: str, reason: str) -> Mapping[str, Any]:
         """Erases the values of an ended execution for good. Needs a key with the role `admin`.
 
-        Call it again while the reply has `pending`.
+        The coordinator finishes what is `pending` later. Call it again to finish it now.
         """
         path = path_of("/v1/executions/{}/erase", id)
         reply: Mapping[str, Any] = await self._http.send("POST", path, {"reason": reason})

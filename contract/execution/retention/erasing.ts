@@ -314,6 +314,57 @@ export const erasingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-16',
+    name: 'a pending erasure is listed 10 minutes later, until it is complete',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const kept = await ended(store, ann, { input: payload({ ref: 'b'.repeat(64), size: 1 }) });
+      const gone = await ended(store, ann, { status: 'completed' });
+      await mustRemove(store, gone, { archived: ARCHIVED });
+      const whole = await ended(store, ann, { status: 'completed' });
+      const first = { id: kept, project: PROJECT, was: await mustErase(store, kept) };
+      const second = { id: gone, project: PROJECT, was: await mustErase(store, gone) };
+      assert.equal((await mustErase(store, whole)).pending, undefined);
+      const { noteErased, pendingErasures } = store.executions;
+      const due = async () => [
+        ...(await pendingErasures({ inArchive: false, limit: 1 })),
+        ...(await pendingErasures({ inArchive: true, limit: 10 })),
+      ];
+      await advance(599_999);
+      assert.deepEqual(await due(), []);
+      await advance(1);
+      assert.deepEqual(await due(), [first, second]);
+      const { pending: _, ...complete } = first.was;
+      const other = { ...first.was, pending: { values: ['c'.repeat(64)] } };
+      await noteErased({ ...first, was: other, now: complete });
+      await noteErased({ ...first, was: other, now: other });
+      await noteErased({ ...first, project: OTHER_PROJECT, now: complete });
+      assert.deepEqual(await due(), [first, second]);
+      await noteErased({ ...first, now: complete });
+      await noteErased({ ...second, now: second.was });
+      assert.deepEqual(await due(), []);
+      await advance(600_000);
+      assert.deepEqual(await due(), [second]);
+    },
+  },
+  {
+    upholds: 'F-16, F-12',
+    name: 'a pending erasure stays listed after its execution was removed without an archive',
+    async run({ store, advance }) {
+      const input = payload({ ref: 'b'.repeat(64), size: 1 });
+      const id = await ended(store, await worker(store), { status: 'completed', input });
+      const pending = { id, project: PROJECT, was: await mustErase(store, id) };
+      await mustRemove(store, id);
+      await advance(600_000);
+      const query = { inArchive: false, limit: 10 };
+      assert.deepEqual(await store.executions.pendingErasures(query), [pending]);
+      const { pending: _, ...now } = pending.was;
+      await store.executions.noteErased({ ...pending, now });
+      await advance(600_000);
+      assert.deepEqual(await store.executions.pendingErasures(query), []);
+    },
+  },
+  {
+    upholds: 'F-16',
     name: 'when several erasures of one execution race, one is new and writes the record',
     needs: 'two-clients',
     async run({ store, another }) {

@@ -3,6 +3,7 @@
 // workers.
 
 import { DueAwaits } from '../../features/awaits/duty.ts';
+import { Erasures } from '../../features/erasure/duty.ts';
 import { Rollups } from '../../features/overview/duty.ts';
 import { Reconciler } from '../../features/reconcile/duty.ts';
 import { Retention } from '../../features/retention/duty.ts';
@@ -26,7 +27,7 @@ export class Duties {
   readonly #overdue: OverdueSessions;
   readonly #scheduler: Scheduler;
   readonly #awaits: DueAwaits;
-  readonly #single: readonly (Reconciler | Retention | Rollups)[];
+  readonly #single: readonly (Reconciler | Retention | Rollups | Erasures)[];
   #maintainedAt: number;
 
   constructor(config: EngineConfig, { reconcileMs, overdue, session }: DutyParts) {
@@ -38,6 +39,7 @@ export class Duties {
     this.#single = [
       new Reconciler(config, reconcileMs, session),
       new Rollups(config, reconcileMs, session),
+      new Erasures(config, reconcileMs, session),
       ...(retention === undefined ? [] : [new Retention(config, retention, session)]),
     ];
     this.#maintainedAt = config.clock.monotonicMs();

@@ -13,6 +13,8 @@ import { Fault } from '../../support/fault.ts';
 import { boundedText, readOptions } from '../../support/options.ts';
 import { OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
 import { eraseDocuments, eraseLeftDocuments } from '../retention/archive-api.ts';
+import { PUT_BEFORE_MS } from './model.ts';
+import type { PendingErasure } from './port.ts';
 
 /** The result of an erasure. */
 export type EraseResult =
@@ -33,8 +35,6 @@ export interface EraseOptions extends OperationOptions {
 }
 
 const REASON_BYTES_MAX = 4_096;
-/** A row can refer to a large value for the first time so long after its put, as in X-78. */
-const PUT_BEFORE_MS = 600_000;
 const PAGE = 200;
 
 export async function eraseExecution(
@@ -54,9 +54,7 @@ export async function eraseExecution(
   const was = erased.erasure;
   const kind = erased.isNew || was.pending !== undefined ? 'erased' : 'already-erased';
   if (was.pending === undefined) return { kind, id, erasure: was };
-  const now = await finish(config, { id, project, was });
-  await executions.noteErased({ id, project, was, now });
-  return { kind, id, erasure: now };
+  return { kind, id, erasure: await finishErasure(config, { id, project, was }) };
 }
 
 /** Before anything is written: an archived execution needs its archive, and left documents go. */
@@ -81,13 +79,20 @@ function needsArchive(id: ExecutionId): Fault {
   );
 }
 
-interface Unfinished {
-  readonly id: ExecutionId;
-  readonly project: ProjectName;
-  readonly was: Erasure;
+/** Removes what is pending, and returns what is left. */
+export async function finishErasure(
+  config: EngineConfig,
+  pending: PendingErasure,
+): Promise<Erasure> {
+  const now = await removePending(config, pending);
+  await config.store.executions.noteErased({ ...pending, now });
+  return now;
 }
 
-async function finish(config: EngineConfig, { id, project, was }: Unfinished): Promise<Erasure> {
+async function removePending(
+  config: EngineConfig,
+  { id, project, was }: PendingErasure,
+): Promise<Erasure> {
   const { pending = {}, ...erasure } = was;
   const inArchive = pending.documents === true ? await eraseArchived(config, id) : [];
   const digests = [...new Set([...(pending.values ?? []), ...inArchive])];

@@ -18,6 +18,9 @@ export const ERASED_BY = 'erased';
 /** Replaces texts for people, such as the message of an error. */
 export const ERASED_TEXT = 'erased';
 
+/** A row can refer to a large value for the first time so long after its put, as in X-78. */
+export const PUT_BEFORE_MS = 600_000;
+
 type EraseDecision =
   | { readonly kind: 'erase' }
   | { readonly kind: 'already-erased' }

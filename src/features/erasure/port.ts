@@ -16,8 +16,10 @@ export interface ErasureStore {
   valuesInUse(query: ValuesInUse): Promise<ValuesInUsePage>;
   /** Takes large values from a project, unless a put came after `putBefore`. */
   dropValues(request: DropValues): Promise<DroppedValues>;
-  /** Replaces what is pending, if it is still what the caller saw. */
+  /** Replaces what is pending, if it is still what the caller saw. It is due later then. */
   noteErased(request: NoteErased): Promise<void>;
+  /** Returns erasures that are pending and due, the longest due first. */
+  pendingErasures(query: ListPendingErasures): Promise<readonly PendingErasure[]>;
 }
 
 export interface Erase {
@@ -68,9 +70,18 @@ export interface DroppedValues {
   readonly recent: readonly string[];
 }
 
-export interface NoteErased {
+export interface NoteErased extends PendingErasure {
+  readonly now: Erasure;
+}
+
+export interface ListPendingErasures {
+  /** Whether documents of the archive are pending. */
+  readonly inArchive: boolean;
+  readonly limit: number;
+}
+
+export interface PendingErasure {
   readonly id: ExecutionId;
   readonly project: ProjectName;
   readonly was: Erasure;
-  readonly now: Erasure;
 }

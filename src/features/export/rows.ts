@@ -51,6 +51,7 @@ export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: 'channel', since: '0019-channels' },
   { name: 'delivery', since: '0019-channels' },
   { name: 'alert', since: '0022-alerts' },
+  { name: 'pending_erasure', since: '0024-pending-erasures' },
 ];
 
 /** The number of rows in memory at a time. */

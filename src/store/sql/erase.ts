@@ -5,8 +5,20 @@ import type { Erasure, ExecutionRecord } from '../../execution/execution.ts';
 import { type ExecutionId, OWN_PREFIX } from '../../execution/names.ts';
 import { changedByErasure } from '../../features/audit/decide.ts';
 import type { AwaitUnit } from '../../features/awaits/model.ts';
-import { decideErase, ERASED_BY, ERASED_TEXT, Eraser } from '../../features/erasure/model.ts';
-import type { Erase, Erased, ErasureStore, NoteErased } from '../../features/erasure/port.ts';
+import {
+  decideErase,
+  ERASED_BY,
+  ERASED_TEXT,
+  Eraser,
+  PUT_BEFORE_MS,
+} from '../../features/erasure/model.ts';
+import type {
+  Erase,
+  Erased,
+  ErasureStore,
+  NoteErased,
+  PendingErasure,
+} from '../../features/erasure/port.ts';
 import type { ArchivedExecution } from '../../features/retention/model.ts';
 import type { Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
@@ -16,7 +28,18 @@ import { writeAudit } from './audit.ts';
 import { type LockedRow, lockExecution } from './executions.ts';
 import { forgetLabels } from './labels.ts';
 import { dropValues, valuesInUse } from './large-values.ts';
-import { all, dialects, type Gateway, one, type Script, sql, sqlPerDialect } from './script.ts';
+import {
+  all,
+  type Dialects,
+  dialects,
+  every,
+  type Gateway,
+  one,
+  type Script,
+  type Sql,
+  sql,
+  sqlPerDialect,
+} from './script.ts';
 
 const PAGE = 1_000;
 
@@ -36,43 +59,39 @@ const ERASE_INPUT = dialects({
   postgres: '',
 });
 
-const OF_HISTORY = { sqlite: 'h.row_id = :row_id', postgres: 'h.execution_id = :id' };
+/** Rows with bodies, one page at a time, and the statement that writes a page of them. */
+interface Bodies {
+  readonly page: Sql;
+  readonly write: Sql;
+}
 
-const EVENTS = sqlPerDialect(
-  OF_HISTORY,
-  (ofHistory) => `
-  select h.seq as n, h.body
-    from hf.history as h
-   where ${ofHistory}
-     and h.seq > :after
-   order by h.seq
+function bodiesIn(table: string, n: string, ofExecution: Dialects): Bodies {
+  return {
+    page: sqlPerDialect(
+      ofExecution,
+      (own) => `
+  select b.${n} as n, b.body
+    from hf.${table} as b
+   where ${own}
+     and b.${n} > :after
+   order by b.${n}
    limit ${PAGE}`,
-);
-
-const ERASE_EVENTS = sqlPerDialect(
-  OF_HISTORY,
-  (ofHistory) => `
-  update hf.history as h
+    ),
+    write: sqlPerDialect(
+      ofExecution,
+      (own) => `
+  update hf.${table} as b
      set body = n.body
     from jsonb_to_recordset(:rows::jsonb) as n(n integer, body text)
-   where ${ofHistory}
-     and h.seq = n.n`,
-);
+   where ${own}
+     and b.${n} = n.n`,
+    ),
+  };
+}
 
-const MESSAGES = sql(`
-  select i.n, i.body
-    from hf.inbox as i
-   where i.execution_id = :id
-     and i.n > :after
-   order by i.n
-   limit ${PAGE}`);
-
-const ERASE_MESSAGES = sql(`
-  update hf.inbox as i
-     set body = n.body
-    from jsonb_to_recordset(:rows::jsonb) as n(n integer, body text)
-   where i.execution_id = :id
-     and i.n = n.n`);
+const BY_ID = 'b.execution_id = :id';
+const EVENTS = bodiesIn('history', 'seq', { sqlite: 'b.row_id = :row_id', postgres: BY_ID });
+const MESSAGES = bodiesIn('inbox', 'n', { sqlite: BY_ID, postgres: BY_ID });
 
 const INTERACTIONS = sql(`
   select i.id, i.request, i.answer
@@ -151,12 +170,43 @@ const NOTE_ROW = sql(`
    where id = :id
      and project = :project`);
 
+// The pending part of an erasure is also a row of its own, because no index of executions has it.
+const PUT_PENDING = sql(`
+  insert into hf.pending_erasure (execution_id, due_at, in_archive, project, erasure)
+  values (:id, hf_now() + ${PUT_BEFORE_MS}, :inArchive, :project, :erasure)
+      on conflict (execution_id) do nothing`);
+
+const IF_SEEN = `
+   where execution_id = :id
+     and project = :project
+     and erasure = :was -- guard: pending`;
+
+const NOTE_PENDING = sql(`
+  update hf.pending_erasure
+     set due_at     = hf_now() + ${PUT_BEFORE_MS},
+         in_archive = :inArchive,
+         erasure    = :erasure
+  ${IF_SEEN}`);
+
+const END_PENDING = sql(`
+  delete from hf.pending_erasure
+  ${IF_SEEN}`);
+
+const PENDING = sql(`
+  select p.execution_id as id, p.project, p.erasure
+    from hf.pending_erasure as p
+   where p.in_archive = :inArchive
+     and p.due_at <= (select hf_now())
+   order by p.due_at
+   limit :limit`);
+
 export function erasuresOf({ read, repeat }: Gateway): ErasureStore {
   return {
     erase: (request) => repeat(() => erase(request)),
     valuesInUse: (query) => read(() => valuesInUse(query)),
     dropValues: (request) => repeat(() => dropValues(request)),
     noteErased: (request) => repeat(() => noteErased(request)),
+    pendingErasures: (query) => read(() => every(PENDING, query, toPending)),
   };
 }
 
@@ -168,6 +218,7 @@ function* erase(request: Erase): Script<Erased> {
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   const archived = row === undefined;
   if (of?.erased !== undefined) {
+    yield* putPending(request, of.erased);
     return { kind: 'erased', erasure: of.erased, isNew: false, archived };
   }
   const { now: at } = row ?? (yield* one<{ readonly now: Instant }>(NOW)) ?? { now: 0 as Instant };
@@ -180,9 +231,25 @@ function* erase(request: Erase): Script<Erased> {
           pending: { documents: true },
         })
       : yield* eraseRows(row, { at, by: audit.actor });
+  yield* putPending(request, erasure);
   yield* writeAudit(request, changedByErasure(request), at);
   return { kind: 'erased', erasure, isNew: true, archived };
 }
+
+function* putPending({ id, project }: Erase, erasure: Erasure): Script<void> {
+  if (erasure.pending === undefined) return;
+  yield* all(PUT_PENDING, { id, project, ...columnsOf(erasure) });
+}
+
+function columnsOf(erasure: Erasure) {
+  return { inArchive: erasure.pending?.documents === true, erasure: JSON.stringify(erasure) };
+}
+
+function toPending({ erasure, ...of }: PendingRow): PendingErasure {
+  return { ...of, was: JSON.parse(erasure) as Erasure };
+}
+
+type PendingRow = Omit<PendingErasure, 'was'> & { readonly erasure: string };
 
 const NOW = sql('select hf_now() as now');
 
@@ -197,8 +264,8 @@ function* eraseRows(row: LockedRow, { at, by }: Erasure): Script<Erasure> {
   const execution = toExecution(row);
   const eraser = new Eraser();
   const of = { id: execution.id, row_id: row.row_id };
-  yield* eraseBodies(eraser, { of, page: EVENTS, write: ERASE_EVENTS });
-  yield* eraseBodies(eraser, { of, page: MESSAGES, write: ERASE_MESSAGES });
+  yield* eraseBodies(eraser, EVENTS, of);
+  yield* eraseBodies(eraser, MESSAGES, of);
   yield* eraseAwaits(eraser, of);
   yield* eraseAttachments(eraser, of);
   yield* all(ERASE_LETTER, { ...of, reason: ERASED_TEXT });
@@ -219,12 +286,8 @@ function aboutWith(execution: ExecutionRecord, erased: Erasure): string {
 }
 
 type Of = { readonly id: ExecutionId; readonly row_id: number | undefined };
-type Statement = typeof EVENTS;
 
-function* eraseBodies(
-  eraser: Eraser,
-  { of, page, write }: { readonly of: Of; readonly page: Statement; readonly write: Statement },
-): Script<void> {
+function* eraseBodies(eraser: Eraser, { page, write }: Bodies, of: Of): Script<void> {
   type Row = { readonly n: number; readonly body: string | null };
   for (let after: number | undefined = 0; after !== undefined; ) {
     const rows: readonly Row[] = yield* all<Row>(page, { ...of, after });
@@ -278,6 +341,8 @@ function* eraseAttachments(eraser: Eraser, of: Of): Script<void> {
 function* noteErased({ id, project, was, now }: NoteErased): Script<void> {
   const [before, after] = [JSON.stringify(was), JSON.stringify(now)];
   const row = yield* lockExecution(id);
+  const pending = { id, project, was: before, ...columnsOf(now) };
+  yield* all(now.pending === undefined ? END_PENDING : NOTE_PENDING, pending);
   if (row === undefined) {
     yield* all(NOTE_ARCHIVED, { id, project, was: before, erased: after });
     return;

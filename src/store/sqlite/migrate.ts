@@ -34,6 +34,7 @@ export const MIGRATIONS: readonly string[] = [
   '0021-erased.sql',
   '0022-alerts.sql',
   '0023-answers.sql',
+  '0024-pending-erasures.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

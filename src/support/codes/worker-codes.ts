@@ -252,6 +252,13 @@ export const ENGINE_CODES = entries({
     fix: 'Check the archive and the store.',
     ...handling('automatic', 'operator'),
   },
+  'not-erased': {
+    title: 'A pending erasure could not be finished',
+    when: 'A worker or coordinator tried to erase documents of the archive, or large values. The log line has the cause.',
+    state: 'The erasure stays pending. Holdfast tries again 10 minutes later.',
+    fix: 'Check the archive and the store. `holdfast archive verify` lists the documents that still have values.',
+    ...handling('automatic', 'operator'),
+  },
   'not-rolled-up': {
     title: 'The figures over time could not be updated',
     when: 'Counting ended executions for `GET /v1/trends` failed. The log line has the cause.',
