@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { storePlace } from '../embedded/open-store.ts';
 import type { DemoMessage, Scene } from '../protocol/messages/coordinator.ts';
 import type { Config, Source } from '../server/config.ts';
+import { ownCommand } from '../support/process-about.ts';
 import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from './command.ts';
 import { configFlags, sourcesBy } from './configuration.ts';
 import { Crew } from './demo/crew.ts';
@@ -146,7 +147,7 @@ async function startDemo(
       .read()
       .workers.map(({ name, pid }) => `${name} (${pid})`)
       .join(', '),
-    try: `holdfast submit ${PIPELINE} '{"dish":"cake","guest":"bob"}' --wait${at}`,
-    watch: `holdfast watch ${id}${at}`,
+    try: `${ownCommand()} submit ${PIPELINE} '{"dish":"cake","guest":"bob"}' --wait${at}`,
+    watch: `${ownCommand()} watch ${id}${at}`,
   });
 }

@@ -6,6 +6,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Fault } from '../support/fault.ts';
+import { isCheckout } from '../support/process-about.ts';
 import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from './command.ts';
 import { TEMPLATES, type TemplateName } from './init-templates.ts';
 import { leastNode, oldNode } from './node-version.ts';
@@ -82,9 +83,7 @@ export async function dependencyFor(folder: string, version: string): Promise<st
   if (basename(dirname(ROOT)) === 'node_modules') {
     return (await tarballFor(folder)) ?? `^${version}`;
   }
-  // The published package has no scripts folder.
-  const isCheckout = await isThere(join(ROOT, 'scripts/build.ts'));
-  return isCheckout ? packInto(folder) : `file:${pathFrom(folder, ROOT)}`;
+  return isCheckout() ? packInto(folder) : `file:${pathFrom(folder, ROOT)}`;
 }
 
 /** npm records the origin of each installed package beside it. */

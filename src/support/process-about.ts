@@ -1,6 +1,6 @@
-// Describes this process to operators: its host, and the version of this package.
+// Describes this process to operators: its host, and the version and command line of this package.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /** The version of this package. Undefined in a bundle, which has no package.json of its own. */
@@ -16,6 +16,16 @@ export function packageVersion(): string | undefined {
 
 /** A bundle may lie beside the package.json of another package. */
 const PACKAGE = 'holdfast';
+
+/** True if this is the repository. The published package has no scripts folder. */
+export function isCheckout(): boolean {
+  return existsSync(new URL('../../scripts/build.ts', import.meta.url));
+}
+
+/** The words that start the command line of this package, in the folder where it is installed. */
+export function ownCommand(): string {
+  return isCheckout() ? 'npm run -s holdfast --' : 'npx holdfast';
+}
 
 let known: Readonly<Record<string, string>> | undefined;
 

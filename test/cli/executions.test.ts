@@ -79,12 +79,12 @@ test('submit, watch and get follow an execution from its input to its output', a
   assert.equal(events.at(-1)?.['status'], 'completed', 'the last line is the result');
 });
 
-test('the commands that dev suggests have --url if it does not listen on the default URL', async () => {
+test('dev suggests commands that work in a checkout, with --url for another than the default URL', async () => {
   const tried = await dev.prints(/"try":"(.+?)","watch"/);
-  assert.match(tried, new RegExp(` --url ${url}$`));
+  assert.match(tried, new RegExp(`^npm run -s holdfast -- submit .* --url ${url}$`));
   assert.match(
     await dev.prints(/"watch":"(.+?)"/),
-    new RegExp(`^holdfast watch \\S+ --url ${url}$`),
+    new RegExp(`^npm run -s holdfast -- watch \\S+ --url ${url}$`),
   );
 });
 
@@ -197,7 +197,10 @@ test('a missing execution exits with 1; an impossible request exits with 2 and p
   assert.match((await ask('list', '--tga', 'x')).problems, /Did you mean "--tag"\?/);
   const away = await holdfast(['list', '--url', 'http://127.0.0.1:1']);
   assert.equal(away.code, 2);
-  assert.match(away.problems, /No coordinator responds at http:\/\/127\.0\.0\.1:1.*holdfast dev/);
+  assert.match(
+    away.problems,
+    /No coordinator responds at http:\/\/127\.0\.0\.1:1.*holdfast -- dev/,
+  );
   const misspelt = await holdfast(['list'], { env: { HOLDFAST_ULR: url } });
   assert.equal(misspelt.code, 2);
   assert.match(misspelt.problems, /Did you mean "HOLDFAST_URL"\?/);

@@ -125,6 +125,7 @@ test('the package contains the console, and its demo runs in separate processes'
   try {
     const url = await dev.url();
     await dev.prints(/"first":"([^"]+)"/);
+    assert.match(await dev.prints(/"try":"(.+?)","watch"/), /^npx holdfast submit /);
     const page = await (await fetch(`${url}/console/`)).text();
     const [, script = ''] = /src="(\/console\/assets\/[^"]+\.js)"/.exec(page) ?? [];
     assert.equal((await fetch(`${url}${script}`)).status, 200, page);

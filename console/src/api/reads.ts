@@ -89,6 +89,11 @@ export function useCaller(): UseQueryResult<CallerMessage, Refused> {
   return useRead(CALLER);
 }
 
+/** The words that start the command line where the coordinator is installed. */
+export function useCommand(): string {
+  return useCaller().data?.command ?? 'npx holdfast';
+}
+
 export interface May {
   readonly operate: boolean;
   readonly submit: boolean;

@@ -4,7 +4,7 @@ import '../look/guide.css';
 import { type ReactNode, useState } from 'react';
 import type { DemoMessage, Scene } from '../../../src/protocol/messages/coordinator.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { useOperation, useRead } from '../api/reads.ts';
+import { useCommand, useOperation, useRead } from '../api/reads.ts';
 import { type TourStep, tourOf } from '../model/tour.ts';
 import { Time } from '../parts/marks.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
@@ -78,6 +78,7 @@ function Checklist({ demo, steps }: ChecklistProps): ReactNode {
   const operation = useOperation<DemoMessage>();
   const isPlaying = demo?.isPlaying === true || operation.isPending;
   const play = (scene: Scene) => operation.mutate(requestTo('POST /v1/demo/:scene', { scene }));
+  const command = useCommand();
   const isAllDone = steps.every(({ isDone }) => isDone);
   return (
     <>
@@ -114,7 +115,7 @@ function Checklist({ demo, steps }: ChecklistProps): ReactNode {
           <p className="guide-title">
             <span className="guide-nth">5</span> Now your own code
           </p>
-          <pre>npx holdfast init shop</pre>
+          <pre>{command} init shop</pre>
           <span className="actions">
             <Link to="/demo/code">View the demo's code</Link>
           </span>

@@ -7,7 +7,15 @@ import type {
   ProjectMessage,
 } from '../../../src/features/access/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { itemsOf, type Pages, useMay, useOperation, usePages, useRead } from '../api/reads.ts';
+import {
+  itemsOf,
+  type Pages,
+  useCommand,
+  useMay,
+  useOperation,
+  usePages,
+  useRead,
+} from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { Dialog, DialogActions, OperationButton } from '../parts/dialog.tsx';
 import { Copy, Time } from '../parts/marks.tsx';
@@ -21,6 +29,7 @@ export function AccessPage(): ReactNode {
   const projects = useRead(requestTo('GET /v1/projects', { limit: 1_000 }));
   const keys = usePages(requestTo('GET /v1/keys', { limit: 100 }));
   const { isOfAll } = useMay();
+  const command = useCommand();
   const known = projects.data?.items ?? [];
   const code = projects.error?.code;
   if (code === 'route-unknown') return <NotHere />;
@@ -38,7 +47,7 @@ export function AccessPage(): ReactNode {
         {known.length === 0 ? (
           <Empty title="Only the default project">
             <p>
-              Create projects to isolate teams: <code>holdfast projects put shop</code>
+              Create projects to isolate teams: <code>{command} projects put shop</code>
             </p>
           </Empty>
         ) : (

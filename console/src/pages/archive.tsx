@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState } from 'react';
 import type { ArchivedMessage } from '../../../src/features/retention/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { withTyped } from '../api/call.ts';
-import { useCaller, usePages } from '../api/reads.ts';
+import { useCaller, useCommand, usePages } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { durationText, shortId, statusText } from '../model/words.ts';
 import { Status, Tags, Time } from '../parts/marks.tsx';
@@ -115,10 +115,11 @@ function NothingFits(): ReactNode {
 }
 
 function NothingYet(): ReactNode {
+  const command = useCommand();
   return (
     <Empty title="Archive is empty">
       <p>Ended executions are kept forever unless archiving is configured:</p>
-      <pre>holdfast serve --archive-folder ./archive --retention-completed-days 30</pre>
+      <pre>{command} serve --archive-folder ./archive --retention-completed-days 30</pre>
       <p>They are then written as readable documents and removed from the database.</p>
     </Empty>
   );

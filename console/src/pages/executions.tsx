@@ -6,7 +6,7 @@ import type { ExecutionMessage } from '../../../src/protocol/messages/execution.
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { withTyped } from '../api/call.ts';
 import { useOverview } from '../api/overview.ts';
-import { useMay, usePages, useRead } from '../api/reads.ts';
+import { useCommand, useMay, usePages, useRead } from '../api/reads.ts';
 import { cappedText } from '../model/attention.ts';
 import { OPEN } from '../model/statuses.ts';
 import { durationText } from '../model/words.ts';
@@ -242,11 +242,12 @@ function NothingFits(): ReactNode {
 
 function NothingYet(): ReactNode {
   const [url] = useState(() => window.location.origin);
+  const command = useCommand();
   return (
     <Empty title="No executions yet">
       <p>Submit one from a terminal:</p>
       <pre>
-        holdfast submit restaurant-order '{'{"dish":"soup","guest":"ann"}'}' --url {url}
+        {command} submit restaurant-order '{'{"dish":"soup","guest":"ann"}'}' --url {url}
       </pre>
       <p>The execution will appear here automatically.</p>
     </Empty>

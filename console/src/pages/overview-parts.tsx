@@ -6,7 +6,7 @@ import type { OverviewMessage, TrendsMessage } from '../../../src/features/overv
 import { sumOf } from '../../../src/features/overview/model.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { call } from '../api/call.ts';
-import { useCaller } from '../api/reads.ts';
+import { useCaller, useCommand } from '../api/reads.ts';
 import type { Concern } from '../model/attention.ts';
 import { OPEN } from '../model/statuses.ts';
 import { aboutText, countText } from '../model/words.ts';
@@ -171,13 +171,17 @@ const COLUMNS: readonly Column<PipelineRow>[] = [
 
 export function PipelineTable(props: TableProps): ReactNode {
   const rows = rowsOf(props);
+  const command = useCommand();
   return (
     <section aria-label="Pipelines">
       <h2>Pipelines</h2>
       {props.overview !== undefined && rows.length === 0 ? (
         <Empty title="No executions yet">
           <p>
-            Submit one: <code>holdfast submit &lt;pipeline&gt; '{'{}'}'</code>
+            Submit one:{' '}
+            <code>
+              {command} submit &lt;pipeline&gt; '{'{}'}'
+            </code>
           </p>
         </Empty>
       ) : (

@@ -3,7 +3,7 @@
 import type { ReactNode } from 'react';
 import type { PipelineRolloutMessage } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { itemsOf, usePages } from '../api/reads.ts';
+import { itemsOf, useCommand, usePages } from '../api/reads.ts';
 import { countedText } from '../model/words.ts';
 import { Status } from '../parts/marks.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
@@ -39,6 +39,7 @@ export function ReleasesPage(): ReactNode {
 }
 
 function NoReleases(): ReactNode {
+  const command = useCommand();
   return (
     <Empty title="No releases yet">
       <p>
@@ -46,8 +47,8 @@ function NoReleases(): ReactNode {
         the build it started on:
       </p>
       <pre>
-        {`holdfast contract build src/pipelines.ts
-holdfast releases register order v1 --artifact shop/orders --digest sha256:…`}
+        {`${command} contract build src/pipelines.ts
+${command} releases register order v1 --artifact shop/orders --digest sha256:…`}
       </pre>
       <p>The release appears here, ready to inspect, activate and roll back.</p>
     </Empty>

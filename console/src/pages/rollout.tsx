@@ -9,7 +9,7 @@ import type {
 } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOverview } from '../api/overview.ts';
-import { useMay, useRead } from '../api/reads.ts';
+import { useCommand, useMay, useRead } from '../api/reads.ts';
 import { actorText, countText, plural, sentenceCase } from '../model/words.ts';
 import { Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
@@ -30,6 +30,7 @@ export function RolloutPage({ pipeline }: { readonly pipeline: string }): ReactN
   const read = useRead(requestTo('GET /v1/pipelines/:pipeline/releases', { pipeline }), {
     everyMs,
   });
+  const command = useCommand();
   const releases = read.data?.items ?? [];
   return (
     <>
@@ -50,7 +51,10 @@ export function RolloutPage({ pipeline }: { readonly pipeline: string }): ReactN
         empty={
           <Empty title="No releases">
             <p>
-              Register one: <code>holdfast releases register {pipeline} v1 …</code>
+              Register one:{' '}
+              <code>
+                {command} releases register {pipeline} v1 …
+              </code>
             </p>
           </Empty>
         }

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import type { RefusedWriteMessage } from '../../../src/features/audit/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import type { SessionMessage, WorkerMessage } from '../../../src/protocol/messages/sessions.ts';
-import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
+import { itemsOf, useCommand, useMay, usePages, useRead } from '../api/reads.ts';
 import { countText, durationText, plural, sentenceCase } from '../model/words.ts';
 import { OperationButton } from '../parts/dialog.tsx';
 import { HeatMap } from '../parts/heat-map.tsx';
@@ -74,11 +74,12 @@ function Sessions({ range }: { readonly range: ChosenRange }): ReactNode {
 }
 
 function NoWorkers(): ReactNode {
+  const command = useCommand();
   return (
     <Empty title="No sessions">
       <p>
         Start a worker: <code>openWorker({'{ url, key, pipelines }'})</code>, or run{' '}
-        <code>holdfast dev</code>.
+        <code>{command} dev</code>.
       </p>
     </Empty>
   );

@@ -7,6 +7,7 @@ import { Fault } from '../../support/fault.ts';
 import { shownUrl } from '../../support/hidden-options.ts';
 import { isUnsent, networkCode, untrustedText } from '../../support/no-reply.ts';
 import { present } from '../../support/options.ts';
+import { ownCommand } from '../../support/process-about.ts';
 import { type Flag, type Typed, UsageProblem } from '../command.ts';
 
 export const URL_DEFAULT = 'http://127.0.0.1:7433';
@@ -96,7 +97,7 @@ export async function projectHint(typed: Typed): Promise<string | undefined> {
 export function keyHint(typed: Typed): string | undefined {
   const key = typed.text('access-key') ?? environmentWith('HOLDFAST_')['HOLDFAST_KEY'];
   if (key !== undefined && key !== '') return undefined;
-  return 'HOLDFAST_KEY is not set in this shell. An admin creates keys with "holdfast keys create". The first start of "holdfast serve" printed the first key.';
+  return `HOLDFAST_KEY is not set in this shell. An admin creates keys with "${ownCommand()} keys create". The first start of "holdfast serve" printed the first key.`;
 }
 
 /** With a misspelt HOLDFAST_URL, the command would ask another coordinator than the user meant. */
@@ -111,7 +112,7 @@ function unreachable(url: string, cause: unknown): Fault {
   const why = code === '' ? '' : ` (${code})`;
   const what =
     untrustedText(cause) ??
-    'Start one with "holdfast dev" or "holdfast serve", or pass its address: --url, or HOLDFAST_URL.';
+    `Start one with "${ownCommand()} dev" or "${ownCommand()} serve", or pass its address: --url, or HOLDFAST_URL.`;
   const where = URL.canParse(url) ? shownUrl(new URL(url)) : url;
   return new Fault(
     'coordinator-unreachable',

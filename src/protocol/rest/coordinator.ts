@@ -3,6 +3,7 @@
 
 import { DEFAULT_PROJECT } from '../../execution/names.ts';
 import type { Seal } from '../../features/export/model.ts';
+import { ownCommand } from '../../support/process-about.ts';
 import { SharedRead } from '../../support/turns.ts';
 import { coordinatorOperations, type Scene } from '../messages/coordinator.ts';
 import {
@@ -40,6 +41,7 @@ export const coordinatorRoutes: readonly Route[] = routesOf(coordinatorOperation
       hasLinks,
       hasArchive,
       hasAdmin,
+      command: ownCommand(),
       hasDemo: demo !== undefined,
     };
     return { status: 200, body, headers: { 'cache-control': 'no-store' } };

@@ -146,5 +146,5 @@ async function redrive(driver: ConsoleDriver): Promise<void> {
   await page.getByText(/Compensated at/).waitFor();
   await tour(driver);
   await step(driver, 'Recover it').getByText('(done)').waitFor();
-  await step(driver, 'Now your own code').getByText('npx holdfast init shop').waitFor();
+  await step(driver, 'Now your own code').getByText('npm run -s holdfast -- init shop').waitFor();
 }
