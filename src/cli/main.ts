@@ -112,9 +112,11 @@ function codeOf(fault: unknown): ExitCode {
 }
 
 // The reader may close the pipe early, as `head` does.
-process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
-  if (fault.code !== 'EPIPE') throw fault;
-});
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (fault: NodeJS.ErrnoException) => {
+    if (fault.code !== 'EPIPE') throw fault;
+  });
+}
 
 try {
   process.exitCode = await main(process.argv.slice(2));

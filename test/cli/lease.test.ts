@@ -4,6 +4,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { startProgram } from '../../src/cli/lease-run/program.ts';
+import { momentOf } from '../../src/lease/authority.ts';
+import { systemClock } from '../../src/support/clock.ts';
 import { until } from '../processes/stage/until.ts';
 import { holdfast, inFolder, type Ran, startHoldfast } from './spawned.ts';
 
@@ -131,6 +134,53 @@ test('children that the program left behind are killed before the lease is relea
     const child = Number(ran.out);
     await until('the child is gone', () => !isRunning(child));
     assert.equal(existsSync(join(folder, 'alive')), false);
+  }));
+
+test('a program that starts a group of its own gets signals, and is killed with lease run', () =>
+  inFolder(async (folder, own) => {
+    const start = (key: string, text: string) =>
+      own(
+        startHoldfast(['lease', 'run', key, ...AT, '--', 'timeout', '99', 'sh', '-c', text], {
+          cwd: folder,
+        }),
+      );
+    const asked = start('asked', `trap 'exit 9' TERM; echo on; while :; do sleep 0.05; done`);
+    await asked.prints(/on/);
+    assert.equal((await asked.stop()).code, 9);
+    const killed = start('killed', 'echo on $$; while :; do sleep 0.05; done');
+    const child = Number(await killed.prints(/on (\d+)\n/));
+    killed.child.kill('SIGKILL');
+    await until('the child is gone', () => !isRunning(child));
+  }));
+
+test('the end of the program counts, also if its watchdog was gone before the next order', () =>
+  inFolder(async (folder) => {
+    const deadline = { from: momentOf(systemClock), leftMs: 60_000 };
+    const text = `cd ${folder}; echo $PPID > new; mv new watchdog; until [ -f go ]; do sleep 0.02; done`;
+    const program = startProgram({ command: ['sh', '-c', text], deadline, env: {} });
+    await until('it runs', () => existsSync(join(folder, 'watchdog')));
+    const watchdog = Number(readFileSync(join(folder, 'watchdog'), 'utf8'));
+    writeFileSync(join(folder, 'go'), '');
+    // Blocks this process, as a busy machine does, so that the report of the end is not read yet.
+    while (isRunning(watchdog));
+    program.extend(deadline);
+    assert.deepEqual(await program.ended, { kind: 'ended', code: 0, signal: null });
+  }));
+
+test('a checkpoint file that cannot be read, and a closed stderr, do not end the program', () =>
+  inFolder(async (folder, own) => {
+    const words = ['--checkpoint-file', 'state', '--checkpoint-every', '50ms'];
+    const text = `exec 2>&-; trap 'rmdir state; exit 0' TERM; mkdir state; while :; do sleep 0.05; done`;
+    const spawned = own(
+      startHoldfast(['lease', 'run', 'job', ...AT, ...words, ...script(text)], { cwd: folder }),
+    );
+    await spawned.prints(/Checkpoint not saved: .*EISDIR/);
+    spawned.child.stderr?.destroy();
+    const reason = ['--reason', 'test', '--deadline', '60s'];
+    const drained = await holdfast(['lease', 'drain', 'job', ...AT, ...reason], { cwd: folder });
+    assert.equal(drained.code, 0, drained.problems);
+    assert.equal((await spawned.ended()).code, 123);
+    assert.equal((await show(folder, 'job')).end?.exit, 'yielded');
   }));
 
 /** A process that its parent has not collected yet no longer runs. */

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { elapsedMs, type Moment, momentOf } from '../../lease/authority.ts';
 import { systemClock } from '../../support/clock.ts';
 import { environmentWith } from '../../support/environment.ts';
+import { killSession, signalSession } from './process-session.ts';
 
 /** Signals that the runner sends to the group. The watchdog must outlive them. */
 export const FORWARDED_SIGNALS = [
@@ -54,7 +55,10 @@ export interface Program {
   kill(): void;
 }
 
-const PIPE = 3;
+/** The watchdog's ends of its pipes. Each closes with the runner. */
+export const ORDERS = 3;
+/** Separate, because an order that fails closes its pipe with all that the runner has not read. */
+export const REPORTS = 4;
 
 export function startProgram(given: {
   readonly command: readonly [string, ...string[]];
@@ -65,22 +69,28 @@ export function startProgram(given: {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const file = fileURLToPath(new URL(`./watchdog.${extension}`, import.meta.url));
   const watchdog = spawn(process.execPath, [...process.execArgv, file], {
-    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-    // A group of its own, with the program and its children in it.
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe'],
+    // A session and a group of its own, with the program and its children in it.
     detached: true,
     env: { ...environmentWith(''), ...given.env },
   });
-  const pipe = watchdog.stdio[PIPE] as Duplex;
-  const send = (order: WatchdogOrder): void => void pipe.write(`${JSON.stringify(order)}\n`);
+  const orders = watchdog.stdio[ORDERS] as Duplex;
+  const reports = watchdog.stdio[REPORTS] as Duplex;
+  const send = (order: WatchdogOrder): void => void orders.write(`${JSON.stringify(order)}\n`);
+  // Absent once all are dead, because the system may reuse the number.
+  let leader = watchdog.pid;
   const sendSignal = (name: NodeJS.Signals): void => {
-    if (watchdog.pid !== undefined) signalGroup(watchdog.pid, name);
+    if (leader !== undefined) signalSession(leader, name);
+  };
+  const kill = (): void => {
+    if (leader !== undefined) killSession(leader);
   };
   const pending: NodeJS.Signals[] = [];
   let hasStarted = false;
   let end: ProgramEnd = { kind: 'killed' };
   // The watchdog may be gone. Its exit shows that. A reader of lines repeats errors of its input.
-  pipe.on('error', () => undefined);
-  const lines = createInterface({ input: pipe }).on('error', () => undefined);
+  for (const pipe of [orders, reports]) pipe.on('error', () => undefined);
+  const lines = createInterface({ input: reports }).on('error', () => undefined);
   lines.on('line', (line) => {
     const report = JSON.parse(line) as WatchdogReport;
     if (report.kind !== 'started') {
@@ -96,7 +106,8 @@ export function startProgram(given: {
       watchdog.once('error', reject);
       watchdog.once('close', () => {
         // Also if only the watchdog was killed.
-        sendSignal('SIGKILL');
+        kill();
+        leader = undefined;
         resolve(end);
       });
     }),
@@ -106,15 +117,6 @@ export function startProgram(given: {
       if (hasStarted) sendSignal(name);
       else pending.push(name);
     },
-    kill: () => sendSignal('SIGKILL'),
+    kill,
   };
-}
-
-function signalGroup(leader: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(-leader, name);
-  } catch (fault) {
-    // All members have ended.
-    if ((fault as NodeJS.ErrnoException).code !== 'ESRCH') throw fault;
-  }
 }

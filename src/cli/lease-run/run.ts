@@ -9,11 +9,12 @@ import type { DeclaredExit } from '../../lease/exit.ts';
 import type { HeldLease } from '../../lease/held-lease.ts';
 import type { Drain } from '../../lease/lease.ts';
 import { openSession, type Session } from '../../lease/live-session.ts';
+import { causeOf } from '../../lease/observer.ts';
 import type { LeaseService } from '../../lease/port.ts';
 import { describeRefusal } from '../../lease/refusal.ts';
 import { systemClock } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
-import { Fault } from '../../support/fault.ts';
+import { Fault, InvalidInput } from '../../support/fault.ts';
 import { present } from '../../support/options.ts';
 import { stopRequested } from '../../support/stop-requested.ts';
 import { systemTimers } from '../../support/timer.ts';
@@ -297,6 +298,14 @@ export class CheckpointFile {
 
   /** Returns why a changed file was not saved; undefined if it is saved or has not changed. */
   async save(): Promise<string | undefined> {
+    // A file that cannot be read must not end the program.
+    return this.#saveChanged().catch((fault: unknown) => {
+      this.#seen = '';
+      return causeOf(fault);
+    });
+  }
+
+  async #saveChanged(): Promise<string | undefined> {
     const version = await versionOf(this.#path);
     if (version === this.#seen) return undefined;
     const bytes = await contentOf(this.#path);
@@ -316,9 +325,17 @@ async function contentOf(path: string): Promise<Buffer | undefined> {
   return readFile(path).catch(unlessMissing);
 }
 
+/** The most that any store keeps. Reading a larger file would delay renewals. */
+const FILE_BYTES_MAX = 16_777_216;
+
 /** Changes with every write and every replacement of the file. */
 async function versionOf(path: string): Promise<string> {
   const found = await stat(path, { bigint: true }).catch(unlessMissing);
+  if (found !== undefined && found.size > FILE_BYTES_MAX) {
+    throw new InvalidInput(
+      `${path} has more than ${FILE_BYTES_MAX} bytes. Store the data elsewhere, and write a reference to it.`,
+    );
+  }
   return found === undefined ? '' : `${found.ino} ${found.mtimeNs} ${found.size}`;
 }
 
