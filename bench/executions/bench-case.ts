@@ -1,10 +1,10 @@
 // Shared code of the cases: they measure in a child process, on a new store, and report the results.
 
-import { join } from 'node:path';
 import { median, medianRound, type Round, roundOf } from '../measure.ts';
 import type { Result, Settings } from '../report.ts';
 import type { Plan, StoreKind } from '../suite.ts';
 import { runChild } from './child.ts';
+import { compiledSubject } from './compiled-subject.ts';
 import type { Reference } from './reference.ts';
 import type { StoreFactory } from './store-factory.ts';
 import type { StoreLocation } from './store-location.ts';
@@ -36,8 +36,6 @@ type Found<Each extends Name> = Measurements[Each] extends (
   ? Answer
   : never;
 
-const SUBJECT = join(import.meta.dirname, 'subject.ts');
-
 /** Copying a million rows takes long on a busy machine. Everything else is much faster. */
 const LIMIT_MS = 1_200_000;
 const QUICK_LIMIT_MS = 120_000;
@@ -51,7 +49,7 @@ export async function measureIn<Each extends Name>(
   return factory.with(async (location: StoreLocation) => {
     const limitMs = plan.quick ? QUICK_LIMIT_MS : LIMIT_MS;
     const request = JSON.stringify({ measure, location, order, limitMs });
-    return (await runChild(SUBJECT, [request], { limitMs })) as Found<Each>;
+    return (await runChild(compiledSubject(), [request], { limitMs })) as Found<Each>;
   });
 }
 

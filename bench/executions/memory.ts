@@ -4,7 +4,7 @@ import { median } from '../measure.ts';
 import { type BenchCase, DURABLE, measureIn, reporterOf } from './bench-case.ts';
 
 const IN_FLIGHT = 1_000;
-const LIMIT_MB = 300;
+const LIMIT_MB = 150;
 const CHILDREN = 10_000;
 
 const MB = 1_000_000;
