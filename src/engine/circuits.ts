@@ -34,10 +34,10 @@ export function resolveCircuit(given: string | CircuitOptions): CircuitPolicy {
   return policy;
 }
 
-/** While a probe runs, others ask again after this time. */
+/** While a probe runs, other attempts check again after this time. */
 const PROBE_PAUSE_MS = 1_000;
 
-/** The attempt did not begin. It counts as no attempt, because its category is `denied`. */
+/** The attempt did not begin. It does not count as an attempt, because its category is `denied`. */
 export class CircuitOpen extends Error {
   override readonly name = 'CircuitOpen';
   readonly code = 'circuit-open';
@@ -100,7 +100,7 @@ export class Circuits {
   }
 
   /**
-   * `outcome`: the failure of the attempt, `succeeded`, or `dropped` if its outcome says nothing
+   * `outcome`: the failure of the attempt, `succeeded`, or `dropped` if its outcome is no evidence
    * about the service.
    */
   ended(place: CircuitPlace, attempt: object, outcome: Failure | 'succeeded' | 'dropped'): void {

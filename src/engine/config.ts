@@ -105,15 +105,15 @@ export interface HoldfastOptions {
   /** Size limits of values. */
   readonly payloads?: Partial<PayloadLimits>;
   /**
-   * Pipelines whose code is known here but not run here. Their questions check answers. Default
+   * Pipelines whose code this process has but does not run. Their questions check answers. Default
    * none.
    */
   readonly pipelines?: Pipelines;
   /** Keys that sign answer links. By default links cannot be made. */
   readonly links?: LinkOptions;
   /**
-   * Milliseconds that a worker has to check an answer whose question only workers know, 1 to
-   * 600,000. By default such answers are refused.
+   * Milliseconds that a worker has to check an answer to a question that only the workers' code
+   * declares, 1 to 600,000. By default such answers are refused.
    */
   readonly relayAnswersMs?: number;
   /**

@@ -58,7 +58,7 @@ export interface StepContext<Details = unknown> {
    * Reports that a long attempt still works, and how far it is.
    *
    * The store keeps the last `details` at most a second later, for the next attempt and for
-   * operators. Without `details`, the ones from before stay. They may have 16,384 bytes; keep a
+   * operators. Without `details`, the earlier ones stay. Details may have 16,384 bytes; keep a
    * position, not a result. Throws `InvalidInput` if they cannot be stored, and the reason of
    * `signal` once it has aborted. After the attempt has ended, it throws a `Fault` with code
    * `attempt-over`.
@@ -102,8 +102,9 @@ export interface StepOptions {
    * The circuit of the service that the step calls, or its name. Steps with one name share it, in all
    * executions of the project that this process runs. By default there is none.
    *
-   * After repeated failures the circuit opens: attempts wait instead of calling, and count as none.
-   * Then one attempt tries the service, and the others follow if it succeeds.
+   * After repeated failures the circuit opens: attempts wait instead of calling the service, and
+   * the wait uses up no attempt. Then one attempt tries the service, and the others follow if it
+   * succeeds.
    */
   readonly circuit?: string | CircuitOptions;
 }
@@ -254,8 +255,8 @@ export interface Child<Output> {
   /** Waits for the child's output. Throws `ChildFailed` if the child does not complete. */
   result(): Promise<Output>;
   /**
-   * Sends the child a signal, once, which its code gets from `ctx.receive(name)`. Resolves when it is
-   * stored: to true, or to false if the child has ended.
+   * Sends the child a signal, once. Its code gets the signal from `ctx.receive(name)`. Resolves to
+   * true when the signal is stored, or to false if the child has ended.
    *
    * @example
    * await child.signal('paid', { amount: 4200 });
@@ -336,12 +337,12 @@ export interface ExecutionLease {
 export interface ScopeOptions {
   /**
    * Runs after the block if the execution is cancelled in it. Use the calls of `cleanup`: those of
-   * `ctx` throw `error`. An error of it fails the execution.
+   * `ctx` throw `error`. If it throws, the execution fails.
    */
   readonly onCancel: (cleanup: CleanupContext, error: Error) => unknown;
   /**
-   * Milliseconds for cleanups, from the cancel on, up to ten years. Default 300,000. Of several
-   * scopes, the longest counts.
+   * Milliseconds for cleanups, from the cancel on, up to ten years. Default 300,000. If several
+   * scopes are open, the longest limit applies.
    */
   readonly cleanupMs?: number;
 }
@@ -627,7 +628,8 @@ export interface Context {
    */
   attach(name: string, content: Uint8Array | string, type?: string): Promise<void>;
   /**
-   * Answers queries of this name (`holdfast.query`). A later handler of the same name replaces it.
+   * Registers the handler of queries of this name (`holdfast.query`). A later handler of the same
+   * name replaces it.
    *
    * `answer` gets the value of the query and returns what the code knows. It runs in a replay of the
    * recorded calls, possibly elsewhere, so it must not be async, change anything or call `ctx`. Throws

@@ -1,4 +1,4 @@
-// Reads everything that the store knows about an execution and explains why it is not moving.
+// Reads everything that the store knows about an execution and explains why it does not progress.
 
 import type { ExecutionRecord, Status } from '../execution/execution.ts';
 import { isTerminal } from '../execution/execution.ts';
@@ -18,10 +18,10 @@ import { possibleWorkers } from './possible-workers.ts';
 
 const EVENTS = 50;
 const PAGE = 1_000;
-/** Of their contracts, which are read too. */
+/** The most bytes of contracts, which are read with the releases. */
 const RELEASES_BYTES = 4 * 1_024 * 1_024;
 
-/** Reads at most this often, if the execution changes while it is explained. */
+/** The most reads, if the execution changes while it is being explained. */
 const READS_MAX = 3;
 
 /** Undefined when the store does not know the execution. */

@@ -338,11 +338,13 @@ export class Holdfast {
   }
 
   /**
-   * Asks the code of an execution, open or ended, and returns the answer of its `ctx.onQuery`.
+   * Sends a query to the code of an execution, open or ended, and returns the result of its
+   * `ctx.onQuery` handler.
    *
-   * A replay of the recorded calls answers, here if the code is in this process. Nothing of the
-   * execution is written. Throws a `Fault` with code `query-unknown` if the code has no such handler,
-   * `query-failed` if the replay or the handler fails, and `no-worker` if no worker answers in time.
+   * Holdfast replays the recorded calls and then calls the handler, in this process if it has the
+   * code. Nothing of the execution is written. Throws a `Fault` with code `query-unknown` if the
+   * code has no such handler, `query-failed` if the replay or the handler fails, and `no-worker` if
+   * no worker replies in time.
    *
    * @example
    * const status = await holdfast.query(id, { name: 'status' });
@@ -353,7 +355,7 @@ export class Holdfast {
     return (await this.decode(found.out, present({ project: given.project }))) as Value;
   }
 
-  /** As `query`, with the answer as a worker stored it. A coordinator calls it. */
+  /** As `query`, with the result as a worker stored it. A coordinator calls it. */
   queried(id: string, given: QueryMessage): Promise<Queried> {
     const ended = (of: ExecutionId, signal: AbortSignal): Promise<Outcome> =>
       this.#results.ended(of, signal);

@@ -26,8 +26,9 @@ import { requireSchema, type Schema } from './values/schema.ts';
  * When results of steps become durable.
  *
  * - `step`: each result before the next call of `ctx` begins. After a crash only steps that were
- *   running run again, and one whose result was not written yet. Your code gets the result of a step
- *   that runs alone while it is being written. With `runAhead: false` it gets every result after.
+ * running run again, and one whose result was not written yet. Your code gets the result of a step
+ * that runs alone while it is being written. With `runAhead: false`, it gets each result after it
+ * is durable.
  * - `steps`: after every `steps` steps (1 to 1,000,000). After a crash, up to that many run again.
  * - `time`: after every `ms` milliseconds (1 to one day). After a crash, the steps of that time run
  *   again.
@@ -73,8 +74,8 @@ export interface PipelineOptions<Input, Output> {
    */
   readonly executionRetry?: RetryOptions;
   /**
-   * The `ifKeyTaken` of submits with a key that have none. It applies where the submitting process
-   * has this pipeline. Default `join`.
+   * The `ifKeyTaken` of submits that have a key and no `ifKeyTaken` of their own. It applies where
+   * the submitting process has this pipeline. Default `join`.
    */
   readonly ifKeyTaken?: IfKeyTaken;
   /** When results become durable. Default `{ every: 'step' }`. */

@@ -14,7 +14,7 @@ import type { Submit } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
 import { SubmitRefused } from './failures.ts';
 
-/** The most announced names that a list has, so that no fleet fills the memory. */
+/** The most announced names in a list, so that a large fleet cannot fill the memory. */
 const NAMES_MAX = 50_000;
 
 /**

@@ -125,7 +125,9 @@ export async function requireValid(
 
 const MESSAGE_NAMES = ['name', 'value', 'key'] as const;
 
-/** Without a key of the caller, it has one that is new, so that a repeated write changes nothing. */
+/**
+ * If the caller passes no key, the signal gets a new one, so that a repeated write changes nothing.
+ */
 async function encodedMessage(
   { payloads }: Pick<EngineConfig, 'payloads'>,
   { name: named, value, key = systemRandom.uuid() }: SentSignal,
@@ -148,7 +150,10 @@ export interface SentSignal {
   readonly name: string;
   /** The value that the code gets. Default undefined. */
   readonly value?: unknown;
-  /** A second signal with this key changes nothing. At most 256 bytes. By default none is equal. */
+  /**
+   * A second signal with this key changes nothing. At most 256 bytes. By default every signal is a
+   * new one.
+   */
   readonly key?: string;
 }
 
@@ -211,7 +216,7 @@ export function attachmentQueryOf(id: ExecutionId, name: string): ReadAttachment
 
 export function listQueryOf(options: ListOptions): ListExecutions {
   const { cursor, limit = 100, sort: given, ...filter } = readOptions('list', options, LIST_NAMES);
-  // By submission, a page could examine its rows before it reaches the range.
+  // In the order of submission, a page could examine all its rows before it reaches the range.
   const sort = given ?? (isByEnd(filter) ? 'ended' : undefined);
   return {
     ...matching(filter),

@@ -17,7 +17,7 @@ import { ExecutionFailed } from './failures.ts';
 import { OUTPUT } from './values/place.ts';
 
 const POLL_MS = 1_000;
-/** The first poll for an execution that was submitted here a moment ago. */
+/** The time until the first poll for an execution that this process has just submitted. */
 const FRESH_POLL_MS = 100;
 /** The most submits that are remembered, and the longest body of an outcome. */
 const FRESH_MAX = 2_000;

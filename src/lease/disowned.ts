@@ -1,7 +1,7 @@
 // Terms and tickets that no caller knows of. A session that renews keeps everything that the store
-// has for it. This includes terms whose release got no reply, met a lapse or was undone by a
-// failover. It also includes late results of attempts with an unanswered try. The heartbeat loop
-// gives them back (U-1).
+// has for it. This includes terms whose release got no reply, fell into a lapse or was undone by a
+// failover. It also includes late results of attempts that got no reply. The heartbeat loop gives
+// them back (U-1).
 //
 // An attempt is `wanted` while its caller asks: its result belongs to the caller. Once it is taken,
 // any other term of it is disowned. Once it is `given-up`, all its terms and its ticket are.
@@ -18,7 +18,8 @@ const WATCHED_MS = 60_000;
 
 interface Attempt {
   /**
-   * When a try last got no reply. Without one, there is nothing to watch after the fate is decided.
+   * When a try last got no reply. Without such a try, there is nothing to watch once the attempt is
+   * decided.
    */
   readonly since?: Moment;
   readonly decision: 'wanted' | 'given-up' | Fence;
@@ -53,7 +54,7 @@ export class Disowned {
     this.#decide(request, 'given-up');
   }
 
-  /** Adds a term to release as soon as possible. The first declared exit stays. */
+  /** Queues a term, to release it as soon as possible. The first declared exit stays. */
   addTerm(request: ReleaseLease): void {
     if (!this.#terms.has(request.fence)) this.#terms.set(request.fence, request);
   }

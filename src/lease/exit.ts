@@ -12,7 +12,7 @@ import { wordsIn } from '../support/options.ts';
  * - `abandoned`: the holder stopped on purpose, incomplete.
  * - `failed`: the work reported an error.
  * - `revoked`: an operator or a deadline ended it.
- * - `expired`: the session ended without a word.
+ * - `expired`: the session expired, and its holder declared no exit.
  * - `retired`: the work is done for good.
  */
 export type Exit =

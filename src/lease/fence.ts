@@ -1,9 +1,8 @@
 // Fences
 //
 // A fence is the number of one grant: epoch · 2^40 + counter. One sequence per store issues them,
-// so they are ordered over all keys and all time. An epoch stands for the continuity of the store.
-// It rises when the store may have forgotten grants, so a fence issued after a restore is greater
-// than every earlier one.
+// so they are ordered over all keys and all time. The epoch rises when the store may have forgotten
+// grants, so a fence issued after a restore is greater than every earlier one.
 //
 //   T-1  A fence is a branded safe integer; only this file makes one.
 //   T-2  The atomic acquire mints it after it has locked the row. Gaps are harmless.

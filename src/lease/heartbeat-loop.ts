@@ -1,4 +1,4 @@
-// The heartbeat loop: sends the session's heartbeats and turns their answers into authority.
+// The heartbeat loop: sends the session's heartbeats and derives authority from their replies.
 //
 //   R-3  An answer renews the session, reports its loss, or is unknown. Unknown neither extends nor
 //        ends anything; the deadline ends authority by itself.
@@ -28,7 +28,7 @@ export interface HeartbeatSource {
 
 /** Callbacks of a source, each called from the event loop. */
 export interface HeartbeatListener {
-  /** Called for every answer, with the moment at which its request left. */
+  /** Called for every reply, with the moment at which its request left. */
   answered(result: HeartbeatResult, sentAt: Moment): void;
   /** A heartbeat failed in a way that no store should cause. The source continues. */
   troubled(cause: string): void;
@@ -62,7 +62,7 @@ export class HeartbeatLoop {
     core.changedAbove = () => this.#checkAbove();
   }
 
-  /** Starts with the first answer about the session's time, counted from when it was requested. */
+  /** Starts with the first reply about the session's time, counted from when it was requested. */
   start(grantedMs: number, sentAt: Moment): void {
     this.#extend(grantedMs, sentAt);
     if (!this.#core.relay.idle) this.#core.lag.start();
@@ -108,7 +108,7 @@ export class HeartbeatLoop {
     config.timers.soon(() => lag.stop());
     this.#core.undelivered = () => 0;
     await this.#source?.stop();
-    // Do not wait for a heartbeat under way; its answer is dropped (L-8).
+    // Do not wait for a heartbeat under way; its reply is dropped (L-8).
     if (!this.#beating) await this.#running;
   }
 
@@ -155,7 +155,7 @@ export class HeartbeatLoop {
       attempt: this.#attempt,
       call: async () => {
         const result = await sessions.heartbeat({ id, owner: config.owner });
-        // Process the answer inside the call, so that an answer after the time-out still counts.
+        // Process the reply inside the call, so that a reply after the time-out still counts.
         await this.#take(result, sentAt);
         return result;
       },

@@ -158,7 +158,7 @@ export function termEnd(
 ): TermEnd | undefined {
   if (lease.end !== undefined) return lease.end;
   let first = deadlineEnd(lease, now);
-  // A record held by an unknown session is over, not immortal (E-5).
+  // A term whose session is unknown has ended (E-5).
   const ofSession: TermEnd | undefined =
     holder.length === 0 ? { at: now, exit: 'expired', cause: 'session unknown' } : chainEnd(holder);
   if (ofSession !== undefined && (first === undefined || ofSession.at < first.at)) {

@@ -20,7 +20,7 @@ export type ReclaimDecision =
   | { readonly kind: 'expire' }
   /**
    * Expire only overdue sessions that had their chance, and extend the others to `until`. Each
-   * session is held back at most once per heartbeat, so the breaker always lets go.
+   * session is held back at most once per heartbeat, so the breaker never delays it twice.
    */
   | { readonly kind: 'hold'; readonly until: Instant };
 

@@ -50,7 +50,7 @@ export interface StoreCall<Result> {
   readonly saves?: { readonly seq: number; readonly digest: string };
 }
 
-/** The event loop is measured often enough for a ttl, and rarely enough to cost nothing. */
+/** Often enough for a ttl, and rare enough to cost nothing. */
 const LAG_SAMPLES_PER_TTL = 50;
 const LAG_SAMPLE_MS = { min: 20, max: 1_000 } as const;
 
@@ -75,14 +75,14 @@ export class SessionCore {
   /** The last notice of the store that was processed. */
   notices = 0;
   /**
-   * The session's authority from the last answer. Absent before the first answer and after the end.
+   * The session's authority from the last reply. Absent before the first reply and after the end.
    */
   authority: Authority | undefined;
   /** How it ended, once it has. */
   over: { readonly by: WithdrawnBy; readonly detail: string } | undefined;
   /** Authority that another thread has obtained and not delivered to this one yet. */
   undelivered: () => number = () => 0;
-  /** Called when any answer shows that the session is over for good. */
+  /** Called when any reply shows that the session is over for good. */
   lost: (why: SessionRefusal | StoreSealed) => void = () => undefined;
   /** Called when an ancestor is over, which also ends this session (H-1). */
   endedAbove: (detail: string) => void = () => undefined;

@@ -1,6 +1,6 @@
 // Sessions
 //
-// A session is a lease on being alive: one process, one heartbeat, any number of leases. It ends
+// A session proves that one process lives. It has one heartbeat and any number of leases. It ends
 // once: by expiry, by its owner, or by an operator. While a parent is not alive, none of its
 // descendants is, so ending a parent is one write (H-1).
 //
@@ -9,8 +9,8 @@
 //   open ─▶│ alive │── lapse ──▶ lapsed ── expiry ──▶ overdue ── reclaim ──▶ ended
 //          └───────┘  authority ends   no successor    still no successor
 //
-// Overdue is a reading of the clock; ended is a stored fact. Only the stored fact lets a successor
-// in, because a fact cannot race with a heartbeat and a comparison of clocks can (S-3).
+// A session is overdue by the clock, and ended by a stored record. Only the record lets a successor
+// in: a comparison of clocks can race with a heartbeat, a record cannot (S-3).
 
 import type { Instant } from '../support/clock.ts';
 import type { Exit } from './exit.ts';
@@ -19,7 +19,7 @@ import type { Owner, SessionId } from './names.ts';
 
 /** Heartbeats come every third of the ttl. */
 export const BEATS_PER_TTL = 3;
-/** The number of retries per ttl while a heartbeat has no answer. */
+/** The number of retries per ttl while a heartbeat gets no reply. */
 export const RETRIES_PER_TTL = 20;
 
 /** The stored record of a session. */
@@ -100,7 +100,7 @@ export function lapsesAt(session: SessionRecord): Instant {
   return (session.expiresAt - session.graceMs) as Instant;
 }
 
-/** The state of a chain is that of its worst member. */
+/** A chain has the worst state of its members. */
 export function chainState(chain: SessionChain, now: Instant): SessionState {
   if (chain.length === 0 || chain.some((session) => session.end !== undefined)) return 'ended';
   if (chain.some((session) => session.expiresAt <= now)) return 'overdue';

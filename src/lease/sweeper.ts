@@ -90,8 +90,8 @@ export function startSweeper(options: SweeperOptions): Sweeper {
       const pauseMs = jittered(random, everyMs, 0.1);
       const from = momentOf(clock);
       await timers.pause(pauseMs, stop.signal);
-      // After its own stall, the sweeper does not trust its view (E-7). Holders may have stalled
-      // with it, so they get one more interval.
+      // After its own stall, the sweeper does not act on its old view (E-7). Holders may have
+      // stalled with it, so they get one more interval.
       const stalled = elapsedMs(from, momentOf(clock)) > pauseMs + everyMs;
       if (stop.signal.aborted || stalled) continue;
       sweeping = true;

@@ -1,5 +1,5 @@
-// Watches a store: its events in order, from any point, without missing one (O-1). It polls; hints
-// only make it poll sooner.
+// Watches a store: its events in order, from any point, without missing one (O-1). It polls, and a
+// hint triggers the next poll sooner.
 
 import type { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import {

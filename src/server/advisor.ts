@@ -14,7 +14,7 @@ import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { present } from '../support/options.ts';
 
-/** With fewer heartbeats, the slowest in a thousand would be a guess. */
+/** With fewer heartbeats, the slowest in a thousand cannot be estimated. */
 const HEARTBEATS_MIN = 500;
 
 /** Usual values of a service on one network, for everything that is not measured or given. */

@@ -21,8 +21,8 @@ export function addBodyParsers(
   app.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_, body, done) =>
     done(null, body),
   );
-  // A large body takes its share when it has arrived. If it took it before, a caller could send all
-  // but the last byte of many bodies, and then have all of them parsed in one turn.
+  // A large body takes its share after it has arrived. Otherwise, a caller could send all but the
+  // last byte of many bodies, and then have all of them parsed in one turn.
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
@@ -107,7 +107,7 @@ export function withoutTinyPieces(request: FastifyRequest, body: Readable): Read
       done(new ProblemReply('invalid-input', TINY_PIECES));
     },
   });
-  // Some requests are answered without reading their body. An error without a listener would then
+  // Some requests get a response before their body is read. An error without a listener would then
   // end the process.
   counted.on('error', () => undefined);
   return body.pipe(counted);

@@ -101,8 +101,8 @@ const IDLE_POLL_MS = 50;
 const CLOSE_MS_MAX = 5_000;
 
 /**
- * Answers the requests in progress. Closes connections when they are idle, and all of them after a
- * limit.
+ * Lets requests in progress finish. Closes connections when they are idle, and all of them after a
+ * time limit.
  */
 export async function closeAll(
   {

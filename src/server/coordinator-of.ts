@@ -52,8 +52,8 @@ import {
 /** The most claims of one project in progress, because a claim takes hundreds of executions. */
 const CLAIMS_MAX = 2;
 /**
- * The most claims, and the most searches, of all projects in progress. Both can take long, and the
- * other requests must find a free connection: the store has 10 by default.
+ * The most claims, and the most searches, of all projects in progress. Both can take long, and
+ * other requests must find a free connection: a store has 10 by default.
  */
 const TOGETHER_MAX = 4;
 /**
@@ -206,7 +206,10 @@ function withDuties(
   };
 }
 
-/** A project that searches all the time leaves half of the event loop to the others. */
+/**
+ * What a millisecond of a search counts: a project that searches all the time then leaves half of
+ * the event loop to the others.
+ */
 const WEIGHT_PER_MS = SHARES.beside;
 
 /** The most searches of one project in progress, because PostgreSQL runs them side by side. */
@@ -244,7 +247,7 @@ function chargedStore(
     (query) =>
       query.project === undefined ? read(query) : by(query.project, () => read(query));
   const { executions } = store;
-  /** Large pages wait until their project may move so many bytes. */
+  /** Large pages wait until their project may send that many bytes. */
   const bodies =
     <Query extends { readonly id: ExecutionId }, Row extends { readonly body?: string }>(
       read: Read<Query, readonly Row[]>,

@@ -25,7 +25,7 @@ export interface Gate {
 export const KEY_CACHE_MS = 5_000;
 const CACHED_MAX = 10_000;
 
-/** For one machine and its owner: every caller that can reach it may do everything. */
+/** For a single user on one machine: every caller that can reach the port may do everything. */
 export function openGate(): Gate {
   return {
     async admit(_route, { project }) {

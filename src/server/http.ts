@@ -258,7 +258,7 @@ async function result(
       ? networkShare(networkOf(request.ip))
       : projectShare(call.caller.project);
   return send({ request, reply }, replied, (bytes) => {
-    // A download has paid when it was read.
+    // A download took its share when it was read.
     if (isDownload(route)) return;
     parts.coordinator.shares.charge(share, weightOfBytes(bytes));
     if (request.method === 'GET') keepUntilRead(parts.coordinator.unread, { reply, share, bytes });
@@ -390,8 +390,8 @@ function signalOf(
   return AbortSignal.any([gone.signal, stopping]);
 }
 
-// One log line per answered request. It has the route and not the address, because answer links
-// contain a secret.
+// One log line per response. It has the route and not the address, because answer links contain a
+// secret.
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

@@ -35,9 +35,9 @@ interface Entry {
   /** The last count. */
   found: number;
   limit: number;
-  /** Writes without an answer yet; a count may or may not include them. */
+  /** Writes without a reply yet; a count may or may not include them. */
   underWay: number;
-  /** Writes answered since the last count began. */
+  /** Writes whose reply came since the last count began. */
   added: number;
   /** The earliest time of the next count. */
   nextAtMs: number;
@@ -49,7 +49,7 @@ export interface Addition {
   readonly quota: CountedQuota;
   readonly count: number;
   /**
-   * The part that the store does not have yet. Asked only at a full quota, because a repeated write
+   * The part that the store does not have yet. Read only at a full quota, because a repeated write
    * adds nothing.
    */
   missing(): Promise<number>;

@@ -76,8 +76,8 @@ export interface ServerOptions {
   /** True: serve `/metrics` without an access key. Default false. */
   readonly publicMetrics?: boolean;
   /**
-   * Addresses of proxies whose `X-Forwarded-*` headers are believed. True believes every sender:
-   * only for a port that only proxies can reach. Default false.
+   * Addresses of proxies whose `X-Forwarded-*` headers the coordinator trusts. True trusts every
+   * sender; use it only for a port that only proxies can reach. Default false.
    */
   readonly trustProxy?: boolean | string;
   /** Serve HTTPS with this `key` and `cert` in PEM. `minVersion` defaults to TLSv1.2. */
@@ -145,8 +145,8 @@ export interface HttpLimits {
   /** Bytes of history of one execution that remote workers may write. Default 134,217,728. */
   readonly historyBytesMax: number;
   /**
-   * Milliseconds that a worker has to check an answer whose question only workers know. Default
-   * 10,000.
+   * Milliseconds that a worker has to check an answer to a question that only the workers' code
+   * declares. Default 10,000.
    */
   readonly relayAnswersMs: number;
 }

@@ -16,7 +16,7 @@ import { KEY_CACHE_MS } from './gate.ts';
 import type { HttpExchange, HttpParts } from './http.ts';
 import { faultLogOf } from './server-options.ts';
 
-/** Only a peer that is silent for so many checks of its access gets a ping. */
+/** A peer gets a ping only after it was silent for this many checks of its access. */
 const SILENT_CHECKS = 6;
 /** A peer that does not close its side within this time is cut off. */
 const CLOSE_MS = 1_000;

@@ -132,7 +132,8 @@ class StreamTransport implements Transport {
     if (!this.#isOffered || bytes !== undefined) return undefined;
     const reply = this.#stream.request({ kind, body, isRead, signal, timeoutMs });
     if (reply === undefined) return undefined;
-    // A coordinator that does not answer a heartbeat in time answers nothing else either.
+    // A coordinator that does not reply to a heartbeat in time does not reply to other messages
+    // either.
     if (kind === 'heartbeat') reply.catch(() => this.#stream.giveUp('no reply to a heartbeat'));
     return reply.then((each) => resultIn<Result>(message, each));
   }

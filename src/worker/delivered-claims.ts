@@ -1,4 +1,4 @@
-// Recovers claims whose answer never reached this worker: the coordinator or the connection died
+// Recovers claims whose reply never reached this worker: the coordinator or the connection died
 // between the commit and the read. A live session carries them, so no other worker would ever get
 // them. After such a loss the worker asks for all claims of its session, and takes the
 // unknown ones. If the transport may deliver messages twice (M-1), the second of two claims may

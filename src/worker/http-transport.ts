@@ -92,7 +92,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
 class HttpTransport implements Transport {
   readonly name = 'REST';
   readonly #bases: readonly string[];
-  /** The index of the coordinator that answered last. */
+  /** The index of the coordinator that replied last. */
   #current = 0;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #timers: Timers;
@@ -105,7 +105,7 @@ class HttpTransport implements Transport {
     this.#timers = options.timers;
   }
 
-  /** Returns the bytes or the JSON of the answer; undefined for an empty one. */
+  /** Returns the bytes or the JSON of the response; undefined for an empty one. */
   async request<Result>(message: TransportRequest): Promise<Result> {
     const request = requestOf(message);
     const { response, content } = await this.#send(message, request);
@@ -128,8 +128,8 @@ class HttpTransport implements Transport {
   }
 
   /**
-   * If nothing was sent for certain, tries the next coordinator. Otherwise only the next request
-   * goes there.
+   * If certainly nothing was sent, tries the next coordinator. Otherwise only the next request goes
+   * there.
    */
   async #send(message: TransportRequest, request: HttpRequest): Promise<HttpReply> {
     for (let tries = 1; ; tries += 1) {
@@ -147,7 +147,7 @@ class HttpTransport implements Transport {
     }
   }
 
-  /** The time limit covers the whole answer: a coordinator can fall silent after its headers. */
+  /** The time limit covers the whole response: a coordinator can fall silent after its headers. */
   async #sendTo(
     base: string,
     message: TransportRequest,
@@ -158,7 +158,8 @@ class HttpTransport implements Transport {
     this.#underWay.set(over, base);
     const cancel = this.#timers.after(timeoutMs, () => {
       over.abort();
-      // A coordinator that does not answer a heartbeat in time answers nothing else either.
+      // A coordinator that does not reply to a heartbeat in time does not reply to other messages
+      // either.
       if (kind === 'heartbeat') this.#giveUp(base);
     });
     try {
@@ -179,7 +180,7 @@ class HttpTransport implements Transport {
     if (this.#base === base) this.#current += 1;
   }
 
-  /** A silent host would keep everything waiting; the next coordinator may answer (P4). */
+  /** A silent host would keep everything waiting; the next coordinator may respond (P4). */
   #giveUp(base: string): void {
     if (this.#bases.length === 1) return;
     for (const [over, address] of [...this.#underWay]) if (address === base) over.abort();

@@ -58,7 +58,7 @@ export interface PushHandlerOptions
   readonly project?: string;
 }
 
-/** Handles calls of a coordinator: takes a `Request` and returns a `Response`. */
+/** Handles calls from a coordinator: takes a `Request` and returns a `Response`. */
 export type PushHandler = (request: Request) => Promise<Response>;
 
 const NAMES: readonly (keyof PushHandlerOptions)[] = wordsIn(

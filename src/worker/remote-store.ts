@@ -23,7 +23,7 @@ import { DeliveredClaims } from './delivered-claims.ts';
 import { pulseMsOf, type WorkerLeases, workerLeases } from './remote-leases.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** A coordinator's answer to a greeting. */
+/** A coordinator's reply to a greeting. */
 export interface Hello {
   readonly project: string;
   readonly store: string;
@@ -241,7 +241,7 @@ function acceptedBy(hello: Hello, request: OwnerWrite): OwnerWrite {
   return rest;
 }
 
-/** For a coordinator that refuses them: they only save work. */
+/** For a coordinator that refuses heartbeats of steps: they only save work. */
 export function withoutHeartbeats(request: OwnerWrite): OwnerWrite {
   const { heartbeats: _, ...rest } = request;
   return rest;

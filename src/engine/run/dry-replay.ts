@@ -76,7 +76,7 @@ function isEnd(kind: string): boolean {
 }
 
 /**
- * Answers a query: replays the history, and asks the handler that the code has registered by then.
+ * Runs a query: replays the history, then calls the handler that the code has registered by then.
  * Nothing is written (X-130).
  */
 export async function queryState(

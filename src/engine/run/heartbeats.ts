@@ -8,7 +8,7 @@ import { LEASE_CALL } from '../../features/leases/model.ts';
 import { ignored } from './guarded.ts';
 import type { Run } from './run.ts';
 
-/** The row keeps those of so many steps: the ones that sent one last. */
+/** The row keeps the heartbeats of this many steps: those that sent one last. */
 const STEPS_MAX = 100;
 
 export class RunHeartbeats {

@@ -41,8 +41,8 @@ export class Log {
 }
 
 /**
- * True in executions that had not come here before the code had this patch (X-131). The line is
- * durable before anything that the code records next.
+ * True unless the execution went past this place before the code had this patch (X-131). The line
+ * is durable before anything that the code records next.
  */
 export function isPatched(run: Run, key: CallKey): boolean {
   const { ledger } = run;

@@ -64,7 +64,7 @@ const STEP_OPTIONS: readonly (keyof SagaOptions<unknown>)[] = wordsIn(
   'retry timeoutMs heartbeatTimeoutMs circuit compensate',
 );
 
-// biome-ignore lint/suspicious/noExplicitAny: nothing is said, so it fits every output
+// biome-ignore lint/suspicious/noExplicitAny: no schema is declared, so it fits every output
 const NO_OPTIONS: SagaOptions<any> = Object.freeze({});
 
 const MAP_OPTIONS: readonly string[] = ['run', 'concurrency', ...STEP_OPTIONS];

@@ -112,7 +112,7 @@ export class Announcer {
 
   /**
    * Reports each reason once rather than once a period, because a coordinator of an older build
-   * knows no workers.
+   * refuses every announcement.
    */
   #reportOnce(trouble: { readonly code: Code; readonly what?: string }, fault: unknown): void {
     const reason = thrownText(fault);

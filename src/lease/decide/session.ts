@@ -106,7 +106,7 @@ export function decideHeartbeat(
     expiresAt: laterBy(now, Math.max(ttlMs, self.expiresAt - now)),
     extended: false,
   };
-  // Only its own lapse is over. While an ancestor is lapsed, the authority in the answer shows it.
+  // Only its own lapse is over. While an ancestor is lapsed, the authority in the reply shows it.
   return { kind: 'beat', session, rejoined: lapsesAt(self) <= now };
 }
 

@@ -39,7 +39,7 @@ type Replay<Extra = object> = { readonly kind: 'replay' } & Extra;
 
 export type TermDecision = Change | Replay | Refuse;
 
-/** Builds the verb's answer. `done` receives true if an earlier call had already done it. */
+/** Builds the verb's reply. `done` receives true if an earlier call had already done it. */
 export function termResult<Why extends object, Done>(
   decision: { readonly kind: 'apply' | 'replay' } | Refuse<Why>,
   done: (replayed: boolean) => Done,

@@ -228,7 +228,7 @@ export const QUESTION_CODES = entries({
   },
   'link-expired': {
     title: 'The answer link has expired',
-    when: 'The lifetime of the link is over.',
+    when: 'The link is older than its lifetime.',
     state: NOT_WRITTEN,
     fix: 'Create a new link.',
     ...sentWith(410, 'after-fix', 'operator'),
@@ -242,7 +242,7 @@ export const QUESTION_CODES = entries({
   },
   'channels-off': {
     title: 'The coordinator has no keys for channels',
-    when: 'The coordinator has no keys to sign the messages of channels, or lacks the one that the secret of this channel follows from.',
+    when: 'The coordinator has no keys to sign the messages of channels, or lacks the key from which it derived the secret of this channel.',
     state: NOT_WRITTEN,
     fix: 'Start it with `--channels-signing-file <file>`, or `openServer({ channels: { signing: { keys, current } } })`.',
     ...sentWith(404, 'after-fix', 'operator'),
@@ -255,8 +255,8 @@ export const QUESTION_CODES = entries({
     ...sentWith(404, 'after-fix', 'caller'),
   },
   'secret-overlaps': {
-    title: 'The secret before is still valid',
-    when: 'You rotated the secret of a channel again, while the secret before the last rotation is still valid.',
+    title: 'The previous secret is still valid',
+    when: 'You rotated the secret of a channel again while its previous secret was still valid.',
     state: NOT_WRITTEN,
     fix: 'Read the new secret with `holdfast channel secret <id>`. To rotate again, wait until the time in the message.',
     ...sentWith(409, 'after-fix', 'operator'),
@@ -336,7 +336,7 @@ export const RELEASE_CODES = entries({
   },
   'release-pinned': {
     title: 'Executions are pinned to the release',
-    when: 'You tried to retire a release that open executions still need: it is their pin.',
+    when: 'You tried to retire a release that open executions are pinned to.',
     state: NOT_WRITTEN,
     fix: 'Wait until they end, or repin them to another release.',
     ...sentWith(409, 'after-fix', 'operator'),

@@ -185,7 +185,7 @@ export const LEASE_CODES = entries({
   },
   ended: {
     title: 'The term has ended',
-    when: 'The term is over: the holder released the lease or drained, an operator revoked it, or it reached its greatest tenure. The message names the exit.',
+    when: 'The term is over: the holder released the lease or drained, an operator revoked it, or it reached its `tenureMsMax`. The message names the exit.',
     state: NOT_WRITTEN,
     fix: 'Acquire the lease again to continue.',
     ...sentWith(409, 'no', 'caller'),

@@ -52,7 +52,8 @@ export class AttachCall extends PromisedCall<AttachPlan, void> {
   }
 
   /**
-   * Attachments are not part of the history, but they are values, so they go through the codec too.
+   * Attachments are not part of the history, but they are values, so they pass through the codec
+   * too.
    */
   async #attach(): Promise<void> {
     const { config, claimed } = this.run;

@@ -182,7 +182,7 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
     this.run.rest();
   }
 
-  /** By this process's estimate the time has passed. The store decides whether it has (W-6). */
+  /** This process estimates that the time has passed. The store decides whether it has (W-6). */
   #due(): void {
     if (!this.#isAsked) return;
     this.waits = undefined;

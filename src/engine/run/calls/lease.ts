@@ -37,11 +37,11 @@ import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
 
 /**
- * After so many times `parkAfterMs` in the lease's queue, the execution parks and tries again later.
- * So it occupies no slot for long, and gives up leases that others may wait for.
+ * After this many times `parkAfterMs` in the lease's queue, the execution parks and tries again
+ * later. So it does not occupy a slot for long, and releases leases that others may wait for.
  */
 const QUEUE_PARTS = 100;
-/** Covers hints that were lost on their way. */
+/** Polls as well, because hints can be lost. */
 const POLL_MS = 1_000;
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 60_000;
@@ -54,7 +54,7 @@ export interface LeasePlan<Output> {
 }
 
 /**
- * - `new`: history may decide what becomes of it.
+ * - `new`: history may settle it.
  * - `acquiring`: in the queue of the lease, or waiting to try again.
  * - `open`: the block runs. Without a `lease`, it only replays.
  * - `left`: the execution has left this process, or the lease is lost.

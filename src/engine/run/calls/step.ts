@@ -43,7 +43,7 @@ export interface StepPlan<Output> {
   readonly compensation: Compensation | undefined;
 }
 
-/** How often an attempt that is due asks whether the execution has parked. */
+/** How often a due attempt checks whether the execution has parked. */
 const PARKING_MS = 200;
 
 const NO_EVENT: Entry['event'] = { kind: 'step-completed' };
@@ -219,7 +219,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     const attempt = this.#current;
     if (circuit === undefined || attempt === undefined) return;
     const { config, claimed, isOver, stop } = this.run;
-    // An attempt that was stopped says nothing about the service.
+    // A stopped attempt is no evidence about the service.
     const counted = isOver || stop.signal.aborted ? 'dropped' : outcome;
     config.circuits.ended(
       { project: claimed.execution.project, policy: circuit },
