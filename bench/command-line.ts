@@ -67,7 +67,8 @@ export function usage(suites: readonly Suite[]): string {
     '  --case=<text>      Run only cases whose name contains the text',
     '  --part=<n>/<of>    Run the nth part of the attacks of tenants, such as 1/4',
     '  --rounds=<n>       Rounds of each case of executions and tenants, and of each size of growth',
-    '  --size-max=<n>     Leave out the sizes of growth above this one',
+    '  --size-max=<n>     Leave out the sizes of growth above this one, and limit the',
+    '                     executions of console to it',
     `  --spikes=<folder>  Scripts that executions compares with (default ${SPIKES_VARIABLE}, then`,
     '                     ../shared/spikes; without them, it uses its own floors)',
   ].join('\n');

@@ -13,7 +13,7 @@ export interface Plan {
   readonly part: { readonly nth: number; readonly of: number };
   /** The number of rounds, if the user named one. The executions, growth and tenants suites use it. */
   readonly rounds: number | undefined;
-  /** The largest size of a growth curve. */
+  /** The largest size of a growth curve, and of the console's stores. */
   readonly sizeMax: number;
   /** The folder of the spikes, if the user named one. The executions suite uses it. */
   readonly spikes: string | undefined;

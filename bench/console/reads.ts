@@ -79,7 +79,8 @@ const BROWSERS = 100;
 const WATCHED_MS = 5_000;
 
 export async function* measureReads(plan: Plan): AsyncGenerator<Result, void, void> {
-  const size = plan.quick ? QUICK : FULL;
+  const full = plan.quick ? QUICK : FULL;
+  const size = { ...full, executions: Math.min(full.executions, plan.sizeMax) };
   const seeded = process.env[SEEDED_VARIABLE];
   const own = seeded === undefined ? await startPostgres({ settings: SETTINGS }) : undefined;
   const url = own?.url ?? seeded ?? '';

@@ -37,7 +37,8 @@ async function* run(plan: Plan): AsyncGenerator<Result, void, void> {
 }
 
 async function* measurePages(plan: Plan): AsyncGenerator<Result, void, void> {
-  const size = plan.quick ? QUICK : FULL;
+  const full = plan.quick ? QUICK : FULL;
+  const size = { ...full, executions: Math.min(full.executions, plan.sizeMax) };
   await provideConsole(() => undefined);
   const store = await openSqliteStore({ file: join(scratchFolder(), 'console.db') });
   const server = await openServer({ store, port: 0, auth: 'off', maintenance: false });
