@@ -11,21 +11,21 @@ import { BulkAnswer } from './inbox-bulk.tsx';
 
 interface RequestListProps {
   readonly open: readonly InteractionMessage[];
+  /** Pages that were not read yet may have more requests of each group. */
+  readonly hasMore: boolean;
   readonly chosen: string | undefined;
   readonly onChoose: (id: string) => void;
 }
 
-export function RequestList({ open, chosen, onChoose }: RequestListProps): ReactNode {
-  return groupsOf(open).map((group) => (
-    <Group key={group.key} group={group} chosen={chosen} onChoose={onChoose} />
-  ));
+export function RequestList({ open, ...rest }: RequestListProps): ReactNode {
+  return groupsOf(open).map((group) => <Group key={group.key} group={group} {...rest} />);
 }
 
 interface GroupProps extends Omit<RequestListProps, 'open'> {
   readonly group: RequestGroup;
 }
 
-function Group({ group, chosen, onChoose }: GroupProps): ReactNode {
+function Group({ group, hasMore, chosen, onChoose }: GroupProps): ReactNode {
   const { operate } = useMay();
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const items = group.items.filter(({ id }) => marked.has(id));
@@ -40,6 +40,7 @@ function Group({ group, chosen, onChoose }: GroupProps): ReactNode {
         <h2>{group.name}</h2>
         <span className="about">
           {group.pipeline} · {countText(group.items.length)}
+          {hasMore ? '+' : ''}
         </span>
         {items.length === 0 ? null : (
           <BulkAnswer items={items} onDone={() => setMarked(new Set())} />

@@ -4,8 +4,8 @@ import { type ReactNode, useState } from 'react';
 import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
-import { byDue } from '../model/inbox.ts';
-import { actorText, countedText } from '../model/words.ts';
+import { cappedText } from '../model/attention.ts';
+import { actorText } from '../model/words.ts';
 import { ExecutionLink } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
@@ -31,7 +31,7 @@ interface Done {
 function useSelection(items: readonly InteractionMessage[], location: PageLocation): Selection {
   const [done, setDone] = useState<Done>();
   const [first, setFirst] = useState<string>();
-  const open = byDue(items.filter(({ id }) => id !== done?.interaction.id));
+  const open = items.filter(({ id }) => id !== done?.interaction.id);
   const named = location.query.get('await') ?? undefined;
   const [soonest] = open;
   if (named === undefined && first === undefined && soonest !== undefined) setFirst(soonest.id);
@@ -46,18 +46,17 @@ function useSelection(items: readonly InteractionMessage[], location: PageLocati
 export function InboxPage(): ReactNode {
   const location = useLocation();
   const assignee = location.query.get('assignee') ?? '';
-  const pages = usePages(requestTo('GET /v1/awaits', { assignee, limit: 100 }), { everyMs: 2_000 });
+  const often = { everyMs: 2_000 };
+  const list = requestTo('GET /v1/awaits', { assignee, sort: 'due', limit: 100 });
+  const pages = usePages(list, often);
+  const { data: count } = useRead(requestTo('GET /v1/awaits/count', { assignee }), often);
   const { open, chosen, done, onNext } = useSelection(itemsOf(pages), location);
   const interaction = open.find(({ id }) => id === chosen);
   return (
     <>
       <PageHead
         title="Inbox"
-        about={
-          pages.data === undefined
-            ? ' '
-            : countedText({ count: open.length, hasMore: pages.hasNextPage }, 'open request')
-        }
+        about={count === undefined ? '\u00a0' : cappedText(count, 'open request')}
       >
         <NameFilter
           label="Filter by assignee"
@@ -75,6 +74,7 @@ export function InboxPage(): ReactNode {
           <div className="requests">
             <RequestList
               open={open}
+              hasMore={pages.hasNextPage}
               chosen={chosen}
               onChoose={(id) => goWith(location, { await: id })}
             />

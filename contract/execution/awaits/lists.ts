@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { InteractionId } from '../../../src/execution/names.ts';
-import type { ListInteractions } from '../../../src/features/awaits/port.ts';
+import type { DuePlace } from '../../../src/features/awaits/model.ts';
+import type { ListDue, ListInteractions } from '../../../src/features/awaits/port.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { later, mustSubmit, OTHER_PROJECT, PROJECT, running, worker, writing } from '../worker.ts';
@@ -10,6 +11,7 @@ import {
   interactionId,
   mustOpen,
   OPENED,
+  type Opening,
   OTHER_CALL,
   opening,
 } from './awaiting.ts';
@@ -20,6 +22,25 @@ async function listed(
 ): Promise<readonly InteractionId[]> {
   const found = await store.executions.interactions({ project: PROJECT, limit: 100, ...query });
   return found.map(({ interaction }) => interaction.id);
+}
+
+const NO_ID = '' as InteractionId;
+
+/** Every page of a list by due time. */
+async function due(
+  store: CoordinatorStore,
+  query: Partial<ListDue> = {},
+): Promise<readonly InteractionId[]> {
+  const ids: InteractionId[] = [];
+  for (let after: DuePlace | undefined; ; ) {
+    const { items, next } = await store.executions.dueInteractions({
+      ...{ project: PROJECT, limit: 100, ...query },
+      ...(after && { after }),
+    });
+    ids.push(...items.map(({ interaction }) => interaction.id));
+    if (next === undefined) return ids;
+    after = next;
+  }
 }
 
 export const listCases: readonly ExecutionCase[] = [
@@ -102,6 +123,57 @@ export const listCases: readonly ExecutionCase[] = [
       for (const [query, ids] of expected) {
         assert.deepEqual(await listed(store, query), ids, JSON.stringify(query));
       }
+    },
+  },
+  {
+    upholds: 'W-10',
+    name: 'open interactions are listed by due time, those without one last and the oldest first',
+    async run({ store }) {
+      const ann = await worker(store);
+      const open = async (options: Opening = {}): Promise<readonly InteractionId[]> => {
+        const { id } = await mustOpen(store, await running(store, ann), options);
+        return Array.from({ length: options.items ?? 1 }, (_, item) => interactionId(id, item));
+      };
+      const [never = NO_ID] = await open();
+      const last = await open({ timeoutMs: 9_000, items: 2, assignee: 'olga' });
+      const [moved = NO_ID] = await open({ timeoutMs: 1_000, assignee: 'olga' });
+      const [alsoNever = NO_ID] = await open({ items: 1, name: 'signature', assignee: 'olga' });
+      const [first = NO_ID] = await open({ timeoutMs: 2_000 });
+      const same = await open({ timeoutMs: 5_000, items: 3 });
+      const [settled = NO_ID] = await open({ timeoutMs: 100 });
+      await mustOpen(store, await running(store, ann, { project: OTHER_PROJECT }));
+      await store.executions.answer(answeringEarly(await mustSubmit(store)));
+      await store.executions.cancelAwait({ project: PROJECT, id: settled });
+      await store.executions.answer(answering(same[1] as InteractionId));
+      await store.executions.extendAwait({ project: PROJECT, id: moved, dueInMs: 7_000 });
+      const [a = NO_ID, , c = NO_ID] = same;
+      const expected = [first, a, c, moved, ...last, never, alsoNever];
+      for (const limit of [100, 8, 3, 2, 1]) {
+        assert.deepEqual(await due(store, { limit }), expected, `pages of ${limit}`);
+      }
+      const filtered: readonly (readonly [Partial<ListDue>, readonly InteractionId[]])[] = [
+        [{ assignee: 'olga' }, [moved, ...last, alsoNever]],
+        [{ assignee: 'olga', limit: 1 }, [moved, ...last, alsoNever]],
+        [{ name: 'signature' }, [alsoNever]],
+        [{ name: 'signature', assignee: 'otto' }, []],
+      ];
+      for (const [query, ids] of filtered) {
+        assert.deepEqual(await due(store, query), ids, JSON.stringify(query));
+      }
+      const { executions } = store;
+      const counts: readonly (readonly [Partial<ListDue>, number])[] = [
+        [{}, 8],
+        [{ assignee: 'olga' }, 4],
+        [{ name: 'approval' }, 7],
+        [{ name: 'signature', assignee: 'olga' }, 1],
+        [{ name: 'signature', assignee: 'otto' }, 0],
+      ];
+      for (const [query, count] of counts) {
+        const counted = await executions.countInteractions({ project: PROJECT, ...query });
+        assert.deepEqual(counted, { count, capped: false }, JSON.stringify(query));
+      }
+      await executions.extendAwait({ project: PROJECT, id: moved });
+      assert.deepEqual(await due(store), [first, a, c, ...last, never, moved, alsoNever]);
     },
   },
   {

@@ -25,11 +25,13 @@ import {
   present,
   readOptions,
   rejectUnknownOptions,
+  shown,
   TEN_YEARS_MS,
 } from '../../support/options.ts';
 import { filteredPage } from '../../support/page-size.ts';
 import { OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
 import type { AuditAction, AuditStamp } from '../audit/model.ts';
+import type { Count } from '../overview/model.ts';
 import {
   answerRequest,
   type InteractionTarget,
@@ -38,7 +40,14 @@ import {
   type Sent,
 } from './answering-api.ts';
 import { type AnswerLinks, linkId } from './links-api.ts';
-import type { Answer, AwaitUnit, Interaction, InteractionStatus } from './model.ts';
+import {
+  type Answer,
+  type AwaitUnit,
+  type DuePlace,
+  duePlaceOf,
+  type Interaction,
+  type InteractionStatus,
+} from './model.ts';
 import type {
   AwaitCommand,
   AwaitResult,
@@ -88,11 +97,19 @@ export interface InteractionListOptions extends InProject {
   readonly name?: string;
   /** Only those that are assigned to this name. */
   readonly assignee?: string;
+  /**
+   * `newest` (default): those of the newest executions first. `due`: open ones only, the next one
+   * due first, and those without a time limit last. Not with `execution` or `open: false`.
+   */
+  readonly sort?: 'newest' | 'due';
   /** The `cursor` of the previous page. */
   readonly cursor?: string;
   /** Interactions per page, 1 to 10,000. Default 100. */
   readonly limit?: number;
 }
+
+/** Selects open interactions to count. All filters must match. */
+export type InteractionCountOptions = Pick<InteractionListOptions, 'project' | 'name' | 'assignee'>;
 
 /** One question to a person or another system. */
 export interface InteractionInfo {
@@ -236,15 +253,30 @@ export class Awaits {
   }
 
   /**
-   * Returns a page of interactions, those of the newest executions first. With several filters, a
-   * page may have fewer items than `limit`, or none, and a cursor nevertheless.
+   * Returns a page of interactions, by default those of the newest executions first. With several
+   * filters, a page may have fewer items than `limit`, or none, and a cursor nevertheless.
    */
   async list(options: InteractionListOptions = {}): Promise<Page<InteractionInfo>> {
     const limit = integerOption('limit', options.limit ?? 100, { min: 1, max: 10_000 });
     const query = { ...filtersOf(options), project: projectOf(options.project), limit };
-    const { items: found, cursor } = await interactionPage(this.#config.store.executions, query);
+    const { executions } = this.#config.store;
+    const { items: found, cursor } = await sortedPage(executions, query);
     const items = await Promise.all(found.map((each) => this.#info(each)));
     return { items, ...(cursor && { cursor }) };
+  }
+
+  /** Counts open interactions, up to 10,000. `capped`: there may be more. */
+  async count(options: InteractionCountOptions = {}): Promise<Count> {
+    const { project, ...filters } = readOptions('awaits.count', options, [
+      ...['project', 'name', 'assignee'],
+    ]);
+    return this.#config.store.executions.countInteractions({
+      project: projectOf(project),
+      ...present({
+        name: text('name', filters.name),
+        assignee: text('assignee', filters.assignee),
+      }),
+    });
   }
 
   /** Sets a new timeout, `timeoutMs` from now; `none` removes it. */
@@ -368,25 +400,46 @@ function unitInfo(unit: AwaitUnit): AwaitInfo {
   };
 }
 
-function filtersOf(options: InteractionListOptions): {
-  readonly open?: boolean;
-  readonly execution?: ExecutionId;
-  readonly name?: string;
-  readonly assignee?: string;
-  readonly before?: InteractionId;
-} {
+function filtersOf(options: InteractionListOptions): Omit<InteractionQuery, 'project' | 'limit'> {
   rejectUnknownOptions('awaits.list', options, [
-    ...['project', 'open', 'execution', 'name', 'assignee', 'cursor', 'limit'],
+    ...['project', 'open', 'execution', 'name', 'assignee', 'sort', 'cursor', 'limit'],
   ]);
-  const { open, execution, name, assignee, cursor } = options;
+  const { open, execution, name, assignee, sort, cursor } = options;
   optionalBooleans('awaits.list', { open });
   return {
     ...(open === undefined ? {} : { open }),
     ...(execution === undefined ? {} : { execution: parseExecutionId(execution) }),
-    ...(name === undefined ? {} : { name: boundedText('name', name, 256) }),
-    ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
-    ...(cursor === undefined ? {} : { before: parseInteractionId(cursor) }),
+    ...present({ name: text('name', name), assignee: text('assignee', assignee), sort, cursor }),
   };
+}
+
+function text(name: string, value: string | undefined): string | undefined {
+  return value === undefined ? undefined : boundedText(name, value, 256);
+}
+
+interface InteractionQuery extends Omit<ListInteractions, 'before' | 'downTo'> {
+  readonly sort?: InteractionListOptions['sort'];
+  readonly cursor?: string;
+}
+
+interface InteractionPage {
+  readonly items: readonly InteractionFound[];
+  readonly cursor?: string;
+}
+
+type InteractionLists = Pick<AwaitStore, 'interactions' | 'interactionsEdge' | 'dueInteractions'>;
+
+/** A page in the order of `sort`, after its cursor. */
+export async function sortedPage(
+  store: InteractionLists,
+  { sort, cursor, ...query }: InteractionQuery,
+): Promise<InteractionPage> {
+  if (sort === 'due') return duePage(store, query, cursor);
+  if (sort !== undefined && sort !== 'newest') {
+    throw new InvalidInput(`sort must be newest or due; got ${shown(sort)}.`);
+  }
+  const before = cursor === undefined ? {} : { before: parseInteractionId(cursor) };
+  return interactionPage(store, { ...query, ...before });
 }
 
 export function interactionPage(
@@ -398,4 +451,42 @@ export function interactionPage(
     list: (filters) => store.interactions(filters),
     idOf: ({ interaction }) => interaction.id,
   });
+}
+
+async function duePage(
+  store: InteractionLists,
+  { open, execution, call, ...query }: ListInteractions,
+  cursor: string | undefined,
+): Promise<InteractionPage> {
+  if (open === false || execution !== undefined || call !== undefined) {
+    throw new InvalidInput(
+      'sort: due lists open questions of all executions. Leave out `execution` and `open: false`.',
+    );
+  }
+  const after = cursor === undefined ? {} : { after: duePlaceIn(cursor) };
+  const { items, next } = await store.dueInteractions({ ...query, ...after });
+  return { items, ...(next && { cursor: dueCursor(next) }) };
+}
+
+/** The cursor of a list that ends with this interaction. */
+export function cursorAfter(last: InteractionFound, sort: InteractionListOptions['sort']): string {
+  return sort === 'due' ? dueCursor(duePlaceOf(last)) : last.interaction.id;
+}
+
+function dueCursor({ dueAt, execution, id }: DuePlace): string {
+  return `${dueAt ?? 'none'}.${execution}.${id}`;
+}
+
+function duePlaceIn(cursor: string): DuePlace {
+  const [, at, execution, id] = /^(none|\d{1,15})\.([^.]+)\.([^.]+)$/.exec(cursor) ?? [];
+  if (at === undefined) {
+    throw new InvalidInput(
+      `cursor must be of a page that is sorted by due time; got ${shown(cursor)}.`,
+    );
+  }
+  return {
+    ...(at === 'none' ? {} : { dueAt: toInstant(Number(at)) }),
+    execution: parseExecutionId(execution),
+    id: parseInteractionId(id),
+  };
 }

@@ -12,7 +12,7 @@ import { PAGE_FLAGS, showPages } from '../../cli/remote/pages.ts';
 import { print, printLine } from '../../cli/screen.ts';
 import { callOperation } from '../../client/calls.ts';
 
-const FILTERS = ['execution', 'name', 'assignee'] as const;
+const FILTERS = ['execution', 'name', 'assignee', 'sort'] as const;
 
 export const answerCommand: CommandSpec = {
   usage:
@@ -23,6 +23,10 @@ export const answerCommand: CommandSpec = {
     assignee: {
       value: 'person',
       help: 'List only questions assigned to this person (default all)',
+    },
+    sort: {
+      value: 'order',
+      help: 'newest: newest executions first; due: next due first (default newest)',
     },
     ...PAGE_FLAGS,
     ...CONNECTION_FLAGS,

@@ -12,6 +12,8 @@ export interface AwaitFilter extends PageQuery {
   readonly name?: string;
   /** Only those that are assigned to this name. */
   readonly assignee?: string;
+  /** `newest` (default), or `due`: open ones, the next one due first. */
+  readonly sort?: 'newest' | 'due';
 }
 
 /** Names an interaction before or after the execution has asked. */
@@ -31,6 +33,9 @@ export function awaitsClient(client: Calls) {
   return {
     /** Returns a page of interactions. */
     list: (filter: AwaitFilter = {}) => callOperation(client, 'GET /v1/awaits', filter),
+    /** Counts open interactions, up to 10,000. */
+    count: (filter: Pick<AwaitFilter, 'name' | 'assignee'> = {}) =>
+      callOperation(client, 'GET /v1/awaits/count', filter),
     /** Returns an interaction. */
     read: (id: string) => callOperation(client, 'GET /v1/awaits/:id', { id }),
     /** Answers an interaction. The first answer wins; the same again is safe. */

@@ -26,6 +26,7 @@ import {
   withExample,
 } from '../../protocol/messages/words.ts';
 import { TEN_YEARS_MS, wordsIn } from '../../support/options.ts';
+import { cappedCount } from '../overview/messages.ts';
 
 const UNIT_STATUSES = ['open', 'answered', 'timed-out', 'cancelled'];
 const STATUSES = ['open', 'early', 'answered', 'closed'];
@@ -111,6 +112,8 @@ export const interaction = closed(
 
 export type InteractionMessage = Static<typeof interaction>;
 
+const UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+
 const interactionQuery = closed({
   open: optional(
     Type.Boolean({
@@ -121,7 +124,23 @@ const interactionQuery = closed({
   execution: optional(executionId, 'Only questions of this execution.'),
   name: optional(name, 'Only questions of this name.', 'approval'),
   assignee: optional(name, 'Only questions for this assignee.', 'finance'),
-  ...paging(interactionId),
+  sort: optional(
+    choice(
+      ['newest', 'due'],
+      'Order. `newest`: questions of the newest executions first. `due`: the next one due first, those without a time limit last; not with `execution` or `open=false`. Default: `newest`.',
+    ),
+  ),
+  ...paging(
+    Type.String({
+      pattern: `^((none|[0-9]{1,15})\\.${UUID}\\.)?${UUID}$`,
+      examples: ['01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3'],
+    }),
+  ),
+});
+
+const countQuery = closed({
+  name: optional(name, 'Only questions of this name.', 'approval'),
+  assignee: optional(name, 'Only questions for this assignee.', 'finance'),
 });
 
 const interactionParams = closed({ id: interactionId });
@@ -229,10 +248,20 @@ export const awaitOperations = operationsOf('Awaits', {
     at: 'GET /v1/awaits',
     summary: 'List open questions',
     description:
-      "Returns questions that the project's executions ask, those of the newest executions first. The response has an `ETag` for `If-None-Match`.",
+      "Returns questions that the project's executions ask, by default those of the newest executions first. The response has an `ETag` for `If-None-Match`.",
     allows: READERS,
     query: interactionQuery,
     responses: { 200: { what: 'One page of questions.', schema: pageOf(interaction) } },
+  },
+  countAwaits: {
+    at: 'GET /v1/awaits/count',
+    summary: 'Count open questions',
+    description:
+      "Counts the project's open questions that match all filters, up to 10,000. `capped` then says that there may be more.",
+    allows: READERS,
+    isSearch: true,
+    query: countQuery,
+    responses: { 200: { what: 'The count.', schema: cappedCount } },
   },
   readAwait: {
     at: 'GET /v1/awaits/:id',

@@ -138,3 +138,21 @@ export const LATE_ANSWERS_MAX = 20;
 export function isSettled(unit: AwaitUnit): boolean {
   return unit.status !== 'open';
 }
+
+/** The place of an interaction in the order of due times. */
+export interface DuePlace {
+  /** Absent without a time limit. */
+  readonly dueAt?: Instant;
+  readonly execution: ExecutionId;
+  readonly id: InteractionId;
+}
+
+export function duePlaceOf({
+  interaction: { execution, id },
+  unit,
+}: {
+  readonly interaction: Interaction;
+  readonly unit: AwaitUnit | undefined;
+}): DuePlace {
+  return { ...(unit?.dueAt === undefined ? {} : { dueAt: unit.dueAt }), execution, id };
+}

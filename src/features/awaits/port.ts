@@ -3,8 +3,9 @@
 import type { CallKey, ExecutionId, InteractionId, ProjectName } from '../../execution/names.ts';
 import type { AwaitRefusal } from '../../execution/refusal.ts';
 import type { Audited } from '../audit/model.ts';
+import type { Count } from '../overview/model.ts';
 import type { AnswerRequest } from './decide.ts';
-import type { Answer, AwaitUnit, Interaction } from './model.ts';
+import type { Answer, AwaitUnit, DuePlace, Interaction } from './model.ts';
 
 export interface AwaitStore {
   /** The answer wins, repeats the winner, is kept for later, or is refused (W-2 … W-7). */
@@ -19,6 +20,10 @@ export interface AwaitStore {
   interactions(query: ListInteractions): Promise<readonly InteractionFound[]>;
   /** The id down to which one page should look, as `deadLettersEdge` returns it. */
   interactionsEdge(query: ListInteractions): Promise<InteractionId | undefined>;
+  /** Open ones, the next one due first. Those without a time limit come last, the oldest first. */
+  dueInteractions(query: ListDue): Promise<DuePage>;
+  /** Counts open ones, up to 10,000. */
+  countInteractions(query: FilterOpen): Promise<Count>;
   /** Late answers, oldest first. */
   lateAnswers(query: ReadInteraction): Promise<readonly Answer[]>;
 }
@@ -73,6 +78,25 @@ export interface InteractionFound {
   readonly interaction: Interaction;
   /** Undefined for an early answer. */
   readonly unit: AwaitUnit | undefined;
+}
+
+/** Selects open interactions. All filters must match. */
+export interface FilterOpen {
+  readonly project: ProjectName;
+  readonly assignee?: string;
+  readonly name?: string;
+}
+
+export interface ListDue extends FilterOpen {
+  /** Continues after this place. */
+  readonly after?: DuePlace;
+  readonly limit: number;
+}
+
+export interface DuePage {
+  readonly items: readonly InteractionFound[];
+  /** More may follow after this place. */
+  readonly next?: DuePlace;
 }
 
 export interface ListInteractions {

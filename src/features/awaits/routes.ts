@@ -17,10 +17,10 @@ import {
 } from '../../protocol/rest/route.ts';
 import { historyPages } from '../../store/contract/body-pages.ts';
 import { formatInstant } from '../../support/clock.ts';
-import { boundedText } from '../../support/options.ts';
+import { boundedText, present } from '../../support/options.ts';
 import { openedWithin } from '../../support/page-size.ts';
 import { recordOperation } from '../audit/routes.ts';
-import { type Answered, interactionPage } from './api.ts';
+import { type Answered, cursorAfter, sortedPage } from './api.ts';
 import { linkId } from './links-api.ts';
 import { awaitOperations, type InteractionMessage, type link as linkSchema } from './messages.ts';
 import type { Answer, AwaitUnit, Interaction } from './model.ts';
@@ -30,22 +30,27 @@ const PAGE = 100;
 
 export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
   async listAwaits(coordinator, { query, caller, header }) {
-    const { cursor, name, assignee, limit = PAGE, open = true, ...rest } = query;
-    const page = await interactionPage(coordinator.store.executions, {
+    const { cursor, name, assignee, sort, limit = PAGE, open = true, ...rest } = query;
+    const page = await sortedPage(coordinator.store.executions, {
       ...(rest as { readonly execution?: InteractionFound['interaction']['execution'] }),
       project: caller.project,
       open,
       limit,
       ...(name === undefined ? {} : { name: boundedText('name', name, 256) }),
       ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
-      ...(cursor === undefined ? {} : { before: cursor as InteractionId }),
+      ...present({ sort, cursor }),
     });
     const { items, isCut } = await openedWithin(page.items, (each) =>
       interactionMessage(coordinator, each),
     );
-    const next = isCut ? items.at(-1)?.id : page.cursor;
+    const last = isCut ? page.items[items.length - 1] : undefined;
+    const next = last === undefined ? page.cursor : cursorAfter(last, sort);
     const body = { items, ...(next === undefined ? {} : { cursor: next }) };
     return withEtag(body, header('if-none-match'));
+  },
+
+  async countAwaits({ holdfast }, { query, caller: { project } }) {
+    return { status: 200, body: { ...(await holdfast.awaits.count({ ...query, project })) } };
   },
 
   async readAwait(coordinator, { params, caller, header }) {

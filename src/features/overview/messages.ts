@@ -21,7 +21,7 @@ import {
 } from '../../protocol/messages/words.ts';
 import { RANGE_MS_MAX } from './model.ts';
 
-const cappedCount = closed(
+export const cappedCount = closed(
   {
     count: documented(count, 'Exact up to 10,000.', 19),
     capped: flag('True if there are more than `count`.'),

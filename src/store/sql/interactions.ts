@@ -1,22 +1,44 @@
 // Reads units and interactions, and lists them for people (W-5, W-10).
 
-import type { InteractionId } from '../../execution/names.ts';
-import type { Answer, AwaitUnit } from '../../features/awaits/model.ts';
+import type { ExecutionId, InteractionId } from '../../execution/names.ts';
+import {
+  type Answer,
+  type AwaitUnit,
+  type DuePlace,
+  duePlaceOf,
+} from '../../features/awaits/model.ts';
 import type {
   AwaitStore,
+  DuePage,
+  FilterOpen,
   InteractionFound,
+  ListDue,
   ListInteractions,
   ReadInteraction,
 } from '../../features/awaits/port.ts';
 import {
+  AWAIT_CODES,
   INTERACTION_CODES,
   type InteractionRow,
   toAnswer,
   toAwaitUnit,
   toInteraction,
 } from '../../features/awaits/rows.ts';
+import { COUNT_MAX, type Count } from '../../features/overview/model.ts';
+import { toInstant } from '../../support/clock.ts';
+import { LIST_ROWS_MAX } from '../contract/execution-reads.ts';
 import { countGiven, edgeOf, ifGiven, type Lists, newestFirst } from './newest-first.ts';
-import { all, every, found, type Gateway, type Script, sql } from './script.ts';
+import {
+  all,
+  every,
+  found,
+  type Gateway,
+  one,
+  type Script,
+  type Sql,
+  sql,
+  sqlPerDialect,
+} from './script.ts';
 
 /** Columns with the types that PostgreSQL needs to read rows from JSON. */
 export const UNIT = `execution_id uuid, call text, project text, pipeline text, name text, status smallint, items integer,
@@ -59,6 +81,8 @@ export function interactionsOf({ read }: Pick<Gateway, 'read'>) {
       return read(() => every(list, query, toFound));
     },
     interactionsEdge: (query) => read(() => interactionsEdge(query)),
+    dueInteractions: (query) => read(() => dueInteractions(query)),
+    countInteractions: (query) => read(() => countInteractions(query)),
     lateAnswers: (query) => read(() => lateAnswers(query)),
   } satisfies Partial<AwaitStore>;
 }
@@ -139,10 +163,135 @@ function* interactionsEdge(query: ListInteractions): Script<InteractionId | unde
  * One filter selects the index; the statement checks the others row by row (W-10). The indexes of
  * open interactions contain only open ones.
  */
-function indexFor({ open, assignee, name }: ListInteractions): Lists {
+function indexFor({
+  open,
+  assignee,
+  name,
+}: Pick<ListInteractions, 'open' | 'assignee' | 'name'>): Lists {
   if (open !== true) return BY_PROJECT;
   if (assignee !== undefined) return OPEN_BY_ASSIGNEE;
   return name === undefined ? OPEN_BY_PROJECT : OPEN_BY_NAME;
+}
+
+interface DueRow {
+  readonly due_at: number | null;
+  readonly execution_id: ExecutionId;
+  readonly id: InteractionId;
+}
+
+function toPlace({ due_at, execution_id, id }: DueRow): DuePlace {
+  return { ...(due_at === null ? {} : { dueAt: toInstant(due_at) }), execution: execution_id, id };
+}
+
+/** Open units in the order of the index, and the open interactions of each. */
+function dueBy(where: string, order: string, bound: (end: 'after' | 'upTo') => string): Lists {
+  const rows = (select: string, end: string): Sql =>
+    sqlPerDialect(
+      { sqlite: 'cross join', postgres: 'join' },
+      (join) => `
+  select ${select}
+    from hf.await_unit as u indexed by await_unit_due
+    ${join} hf.interaction as i on i.execution_id == u.execution_id and i.call = u.call
+   where u.project = :project
+     and u.project >= ''
+     and u.status = ${AWAIT_CODES.open}
+     and ${where}
+     and (${order}) >= (${bound('after')})
+     and (${order}, i.id) > (${bound('after')}, :afterId)
+     and ${IS_OPEN}
+     ${end}`,
+    );
+  const inOrder = `order by ${order}, i.id`;
+  return {
+    list: rows(
+      `${INTERACTION_COLUMNS}, ${OF_UNIT}`,
+      `and (${order}, i.id) <= (${bound('upTo')}, :upToId)
+     and ${ifGiven('i.assignee', ':assignee')}
+     and ${ifGiven('i.name', ':name')}
+   ${inOrder}
+   limit :limit`,
+    ),
+    edge: rows(
+      'u.due_at, u.execution_id, i.id',
+      `${inOrder}
+   limit 1 offset ${LIST_ROWS_MAX - 1}`,
+    ),
+  };
+}
+
+/** First those with a time limit. Both parts are ranges of one index. */
+const TIMED = dueBy(
+  'u.due_at is not null',
+  'u.due_at, u.execution_id',
+  (end) => `:${end}At::bigint, :${end}Execution::uuid`,
+);
+const UNTIMED = dueBy('u.due_at is null', 'u.execution_id', (end) => `:${end}Execution::uuid`);
+
+const END = {
+  upToAt: Number.MAX_SAFE_INTEGER,
+  upToExecution: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  upToId: '~',
+} as const;
+
+function* dueInteractions(query: ListDue): Script<DuePage> {
+  const { after, limit } = query;
+  const timed: DuePage =
+    after !== undefined && after.dueAt === undefined
+      ? { items: [] }
+      : yield* duePart(TIMED, query, after);
+  if (timed.next !== undefined) return timed;
+  const rest = { ...query, limit: limit - timed.items.length };
+  const untimed = yield* duePart(UNTIMED, rest, after?.dueAt === undefined ? after : undefined);
+  return { ...untimed, items: [...timed.items, ...untimed.items] };
+}
+
+/** Filters are checked row by row, so a page with one ends after some rows. */
+function* duePart(by: Lists, query: ListDue, after: DuePlace | undefined): Script<DuePage> {
+  const { assignee, name, limit } = query;
+  const values = {
+    ...query,
+    afterAt: after?.dueAt ?? 0,
+    afterExecution: after?.execution ?? '00000000-0000-0000-0000-000000000000',
+    afterId: after?.id ?? '',
+  };
+  const isChecked = (assignee ?? name) !== undefined;
+  const edge = isChecked ? yield* found(by.edge, values, toPlace) : undefined;
+  const upTo = edge && {
+    upToAt: edge.dueAt,
+    upToExecution: edge.execution,
+    upToId: edge.id,
+  };
+  const items = yield* every(by.list, { ...values, ...END, ...upTo }, toFound);
+  const last = items.at(-1);
+  const next = items.length < limit || last === undefined ? edge : duePlaceOf(last);
+  return { items, ...(next && { next }) };
+}
+
+const COUNTS: ReadonlyMap<Lists, Sql> = new Map([
+  [OPEN_BY_PROJECT, openCount('interaction_open', 'i.project = :project')],
+  [
+    OPEN_BY_ASSIGNEE,
+    openCount('interaction_assignee', 'i.project = :project and i.assignee = :assignee'),
+  ],
+  [OPEN_BY_NAME, openCount('interaction_name', 'i.project = :project and i.name = :name')],
+]);
+
+/** One more than the maximum shows that there are more. */
+function openCount(index: string, lead: string): Sql {
+  return sql(`
+  select count(*) as examined, count(case when ${ifGiven('i.assignee', ':assignee')} and ${ifGiven('i.name', ':name')} then 1 end) as count
+    from (select i.assignee, i.name
+            from hf.interaction as i indexed by ${index}
+           where ${lead}
+             and ${IS_OPEN}
+           limit ${COUNT_MAX + 1}) as i`);
+}
+
+function* countInteractions(query: FilterOpen): Script<Count> {
+  const counting = COUNTS.get(indexFor({ ...query, open: true })) as Sql;
+  const row = yield* one<{ readonly examined: number; readonly count: number }>(counting, query);
+  const { examined = 0, count = 0 } = row ?? {};
+  return { count: Math.min(count, COUNT_MAX), capped: examined > COUNT_MAX };
 }
 
 const LATE = sql(`

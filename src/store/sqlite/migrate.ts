@@ -35,6 +35,7 @@ export const MIGRATIONS: readonly string[] = [
   '0022-alerts.sql',
   '0023-answers.sql',
   '0024-pending-erasures.sql',
+  '0025-due-questions.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

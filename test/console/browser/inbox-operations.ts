@@ -30,6 +30,8 @@ const VERDICT: Schema<Verdict> = {
 const verdict = question({ name: 'verdict', schema: VERDICT });
 
 const HOUR_MS = 3_600_000;
+/** The requests of one page of the inbox. */
+const PAGE = 100;
 
 const expense = pipeline({
   name: 'expense',
@@ -81,6 +83,42 @@ const asks: BrowserCase = {
   },
 };
 
+const many: BrowserCase = {
+  name: 'the inbox orders and counts requests in the store, also those of pages that were not read',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const holdfast = new Holdfast({ store: coordinator.store });
+    await holdfast.worker({ pipelines: [expense], owner: 'clerk@host-6', concurrency: 32 });
+    const first = await holdfast.submit(expense, { who: 'soonest', amount: 1, hours: 1 });
+    await until(async () => {
+      const { count } = await holdfast.awaits.count({ name: 'verdict' });
+      return count === 1 ? true : undefined;
+    });
+    const others = await Promise.all(
+      Array.from({ length: PAGE }, (_, n) =>
+        holdfast.submit(expense, { who: `later-${n}`, amount: n, hours: 48 }),
+      ),
+    );
+    const { count } = await until(async () => {
+      const open = await holdfast.awaits.count();
+      const own = await holdfast.awaits.count({ name: 'verdict' });
+      return own.count === PAGE + 1 ? open : undefined;
+    });
+    await driver.open('/inbox', 'Inbox');
+    await page.locator('.page-head').getByText(`${count} open requests`).waitFor();
+    const group = page.getByRole('region', { name: 'verdict of expense' });
+    const cards = group.locator('.choice-card strong');
+    await cards.nth(PAGE - 1).waitFor();
+    assert.equal(await cards.count(), PAGE);
+    assert.equal(await cards.first().textContent(), 'Who: soonest · Amount: 1');
+    await group.getByText(`expense · ${PAGE}+`).waitFor();
+    await driver.button('Load more').click();
+    await group.getByText(`expense · ${PAGE + 1}`, { exact: true }).waitFor();
+    for (const { id } of [first, ...others]) await holdfast.cancel(id);
+    await holdfast.close();
+  },
+};
+
 const causes: BrowserCase = {
   name: 'causes of dead letters have the colour of a failure, and show their share',
   async run({ driver }) {
@@ -97,4 +135,4 @@ const causes: BrowserCase = {
   },
 };
 
-export const INBOX_CASES: readonly BrowserCase[] = [asks, causes];
+export const INBOX_CASES: readonly BrowserCase[] = [asks, many, causes];

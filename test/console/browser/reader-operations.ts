@@ -451,7 +451,7 @@ const leavesOut: BrowserCase = {
 const COUNTED: readonly (readonly [path: string, heading: string, reads: string | RegExp])[] = [
   ['/', 'Overview', /\/v1\/(overview|trends)/],
   ['/executions', 'Executions', '**/v1/executions?*'],
-  ['/inbox', 'Inbox', '**/v1/awaits?*'],
+  ['/inbox', 'Inbox', /\/v1\/awaits/],
   ['/dead-letters', 'Dead letters', '**/v1/dead-letters/groups?*'],
   ['/releases', 'Releases', '**/v1/pipelines?*'],
   ['/schedules', 'Schedules', '**/v1/schedules?*'],

@@ -19,7 +19,12 @@ import {
 } from '../../../contract/execution/worker.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import type { TerminalStatus } from '../../../src/execution/execution.ts';
-import type { ExecutionId, InteractionId, PipelineName } from '../../../src/execution/names.ts';
+import type {
+  CallKey,
+  ExecutionId,
+  InteractionId,
+  PipelineName,
+} from '../../../src/execution/names.ts';
 import { interactionPage } from '../../../src/features/awaits/api.ts';
 import type { ListInteractions } from '../../../src/features/awaits/port.ts';
 import type { TrendsMessage } from '../../../src/features/overview/messages.ts';
@@ -126,6 +131,17 @@ export const BOUNDED_CASES: readonly BoundedCase[] = [
         });
       await expectOldest((page) => read({ name }, page));
       await expectOldest((page) => read({ open: true, call: OTHER_CALL }, page));
+      // By due time the oldest comes first, so a page does not reach the newest.
+      const call = 'await:last#1' as CallKey;
+      await mustOpen(store, await running(store, ann), { call, name: 'last' });
+      const query = { project: PROJECT, name: 'last', limit: 10 };
+      const first = await store.executions.dueInteractions(query);
+      assert.ok(first.items.length === 0 && first.next !== undefined);
+      const rest = { ...query, after: first.next };
+      const { items, next } = await store.executions.dueInteractions(rest);
+      assert.deepEqual([items.length, next], [1, undefined]);
+      const counted = await store.executions.countInteractions({ project: PROJECT });
+      assert.deepEqual(counted, { count: LIST_ROWS_MAX, capped: true });
       const found = await read({ name, open: true }, { limit: 10 });
       assert.equal(found.items.length, 1, 'an index finds the name');
     },

@@ -54,6 +54,40 @@ const listed: Case = {
   },
 };
 
+const due: Case = {
+  name: 'questions are listed by due time, and counted',
+  async run(coordinator) {
+    const never = await asked(coordinator);
+    const later = await asked(coordinator, { timeoutMs: 7_200_000 });
+    const soon = await asked(coordinator, { timeoutMs: 3_600_000 });
+    const client = await coordinator.client(['submit'], 'default');
+    const expected = [soon.id, later.id, never.id];
+    const ids: string[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await client.awaits.list({
+        ...{ sort: 'due', limit: 1 },
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      ids.push(...page.items.map(({ id }) => id));
+      cursor = page.cursor;
+      if (cursor === undefined) break;
+    }
+    assert.deepEqual(ids, expected);
+    const { items } = await client.awaits.list({ sort: 'due', assignee: 'ann', name: 'approval' });
+    assert.deepEqual(
+      items.map(({ id }) => id),
+      expected,
+    );
+    assert.deepEqual(await client.awaits.count(), { count: 3, capped: false });
+    assert.deepEqual(await client.awaits.count({ assignee: 'bob' }), { count: 0, capped: false });
+    const wrong = [{ open: false }, { execution: soon.execution }, { cursor: soon.id }];
+    for (const filter of wrong) {
+      const refused = client.awaits.list({ sort: 'due', ...filter });
+      await assert.rejects(refused, refusedWith('invalid-input', 400), JSON.stringify(filter));
+    }
+  },
+};
+
 const answered: Case = {
   name: 'an answer is accepted once; another one is refused with the winner',
   async run(coordinator) {
@@ -180,6 +214,7 @@ const expiredLinks: Case = {
 
 export const awaitCases: readonly Case[] = [
   listed,
+  due,
   answered,
   early,
   lookedAfter,
