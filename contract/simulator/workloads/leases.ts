@@ -1,12 +1,13 @@
 // Holders compete for a few keys. Each term actions, saves checkpoints, begins and settles effects, and
-// ends in one of the ways that a holder can end it. Some holders reach the store through a coordinator.
-// Operators drain, revoke and end sessions.
+// ends in one of the ways that a holder can end it. Operators drain, revoke and end sessions. Some
+// holders, and operators now and then, reach the store through a coordinator.
 
 import type { DeclaredExit } from '../../../src/lease/exit.ts';
 import type { HeldLease } from '../../../src/lease/held-lease.ts';
 import { openSession, type Session } from '../../../src/lease/live-session.ts';
 import { parseLeaseKey } from '../../../src/lease/names.ts';
 import { drainLease, revokeLease } from '../../../src/lease/operate.ts';
+import type { LeaseService } from '../../../src/lease/port.ts';
 import type { Random } from '../../../src/support/random.ts';
 import type { Actor, Life } from '../actor.ts';
 import { leaseRules } from '../checkers/leases.ts';
@@ -17,6 +18,9 @@ import { ACTIVE_MS, between, pick, type World } from '../world.ts';
 
 const KEYS = ['daily', 'weekly', 'index'] as const;
 const EXITS: readonly DeclaredExit[] = ['finished', 'yielded', 'abandoned', 'failed', 'retired'];
+
+/** A coordinator puts the name of the project before its keys. */
+const OF_PROJECT = 'default:';
 
 /** One term that a holder wants. */
 interface Term {
@@ -85,8 +89,7 @@ function planTerm(random: Random): PlannedOperation {
 
 function planAction(random: Random): PlannedOperation {
   const action = pick(random, ['drain', 'drain', 'revoke', 'end-session', 'sweep'] as const);
-  // A coordinator puts the name of the project before its keys.
-  const key = `${pick(random, ['', '', 'default:'])}${pick(random, KEYS)}`;
+  const key = `${pick(random, ['', '', OF_PROJECT])}${pick(random, KEYS)}`;
   const atMs = between(random, 500, ACTIVE_MS);
   return {
     atMs,
@@ -135,7 +138,7 @@ async function hold(
   });
   if (outcome.kind !== 'acquired') return;
   const { lease } = outcome;
-  const resource = isRemote(world, term.holder) ? `default:${key}` : key;
+  const resource = isRemote(world, term.holder) ? `${OF_PROJECT}${key}` : key;
   world.note(`${life.process.name} holds ${resource} with fence ${lease.fence}.`);
   for (const intent of lease.intents) {
     world.operations += 1;
@@ -202,15 +205,11 @@ function operate(world: World, operator: Actor<Life>, { action, key }: OperatorA
     const { record } = await store.leases.inspect(parseLeaseKey(key));
     if (action === 'sweep') await store.sessions.sweep({ limit: 100 });
     if (record === undefined) return;
+    const { fence } = record;
     const request = life.process.random.uuid();
-    const term = {
-      store,
-      key,
-      fence: record.fence,
-      actor: 'operator',
-      reason: 'simulated',
-      request,
-    };
+    const about = { actor: 'operator', reason: 'simulated', request };
+    const term = { ...(await placeOf(life, key)), fence, ...about };
+    await term.store.leases.verify({ key: parseLeaseKey(term.key), fence });
     if (action === 'drain') await drainLease({ ...term, deadlineMs: 1_500, successor: 'holder-1' });
     if (action === 'revoke') await revokeLease(term);
     if (action === 'end-session') {
@@ -218,4 +217,13 @@ function operate(world: World, operator: Actor<Life>, { action, key }: OperatorA
       await store.sessions.end({ id: record.session, by });
     }
   });
+}
+
+/** Where the operator acts: through a coordinator on the keys of its project. */
+async function placeOf(
+  life: Life,
+  key: string,
+): Promise<{ readonly store: LeaseService; readonly key: string }> {
+  if (!key.startsWith(OF_PROJECT)) return { store: life.link.store, key };
+  return { store: await startLeaseClient(life), key: key.slice(OF_PROJECT.length) };
 }
