@@ -187,7 +187,8 @@ const announcing: readonly AccessCase[] = [
       ]);
       const ann = await worker(store);
       const reminders = [{ afterMs: 400, start: submitting({ pipeline: OTHER_PIPELINE }) }];
-      const given = { items: 2, assignee: 'olga', timeoutMs: 1_000, reminders };
+      const correlations = ['payment-17'];
+      const given = { items: 2, assignee: 'olga', correlations, timeoutMs: 1_000, reminders };
       const openedAt = now();
       const held = await parkedOn(store, ann, given);
       const [one, two] = [interactionId(held.id, 0), interactionId(held.id, 1)];
@@ -207,7 +208,7 @@ const announcing: readonly AccessCase[] = [
         ['question-reminded', remindedAt, { interaction: two, ...about, dueAt }],
         ['question-reminded', remindedAt, { interaction: one, ...about, dueAt }],
         ['question-opened', openedAt, { interaction: two, ...about }],
-        ['question-opened', openedAt, { interaction: one, ...about }],
+        ['question-opened', openedAt, { interaction: one, ...about, correlation: 'payment-17' }],
       ];
       const inOrder = (each: readonly unknown[]) =>
         each.map((one) => JSON.stringify(one)).toSorted();

@@ -138,6 +138,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       examples: [
         'holdfast answer --assignee ann',
         `holdfast answer ${QUESTION} '{"accepted":true}'`,
+        `holdfast answer correlation:pay-17 '{"paid":true}'`,
       ],
       load: async () => (await import('../features/awaits/cli.ts')).answerCommand,
     },

@@ -124,12 +124,21 @@ export function resolvedPlace(place: InteractionPlace): ResolvedPlace {
   };
 }
 
+/** How others name a question whose id they do not know (W-14). */
+const CORRELATION_PREFIX = 'correlation:';
+
+/** The correlation that a target names. Undefined if it names none. */
+export function correlationOf(target: unknown): string | undefined {
+  if (typeof target !== 'string' || !target.startsWith(CORRELATION_PREFIX)) return undefined;
+  return boundedText('correlation', target.slice(CORRELATION_PREFIX.length), 256);
+}
+
 export function parseInteractionId(value: unknown): InteractionId {
   if (typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)) {
     return value as InteractionId;
   }
   throw new InvalidInput(
-    `An interaction must be an id, or { execution, name }; got ${shown(value)}.`,
+    `An interaction must be an id, "correlation:" and its correlation, or { execution, name }; got ${shown(value)}.`,
   );
 }
 

@@ -135,6 +135,17 @@ export type AwaitRefusal =
   | { readonly why: 'link-required'; readonly id: InteractionId }
   | { readonly why: 'await-settled'; readonly id: InteractionId; readonly status: AwaitStatus };
 
+/**
+ * Why a question was not asked. Pipelines get it as a `Fault` from `ctx.await`.
+ *
+ * - `correlation-taken`: another question of an open execution has this `correlation`.
+ */
+export interface QuestionRefusal {
+  /** Another question has the correlation. */
+  readonly why: 'correlation-taken';
+  readonly correlation: string;
+}
+
 /** Why an answer link was refused: `link-invalid`, or `link-expired` since `at`. */
 export type LinkRefusal =
   | { readonly why: 'link-invalid' }
@@ -200,6 +211,7 @@ export type EraseRefusal =
  */
 export type ExecutionRefusal =
   | AnswerRefusal
+  | QuestionRefusal
   | RedriveRefusal
   | OwnerRefusal
   | UnreadRefusal
@@ -271,6 +283,8 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
       return `Interaction ${refusal.id} takes answers by signed link only. Nothing was changed. Answer with the link that was sent for it.`;
     case 'await-settled':
       return `The question of interaction ${refusal.id} is ${refusal.status} and cannot change. Nothing was written.`;
+    case 'correlation-taken':
+      return `Another question of an open execution has the correlation ${JSON.stringify(refusal.correlation)}. Nothing was asked. Choose a correlation that names one question, such as the id of a payment.`;
     case 'link-invalid':
       return 'This coordinator did not sign the link, or the signing key was removed. Nothing was changed. Ask for a new link.';
     case 'link-expired':

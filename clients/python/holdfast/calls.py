@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Coroutine, Mapping, Optional, Sequence
 
-from .errors import AttemptOver, ClaimLost, Drift, StepError, StepFailed, failure_of
+from .errors import AttemptOver, ClaimLost, Drift, Refused, StepError, StepFailed, failure_of
 from .functions import invoke
 from .history import Opening, Settlement
 from .ids import new_execution_id, question_id
@@ -346,12 +346,12 @@ class AskCall(Call):
     """Asks a question and waits for its answer."""
 
     def __init__(
-        self, run: Run, key: str, name: str, request: Any, timeout: Optional[float], assignee: Optional[str]
+        self, run: Run, key: str, name: str, request: Any, timeout: Optional[float], labels: Mapping[str, str]
     ) -> None:
         super().__init__(run, key, name)
         self._request = request
         self._timeout_ms = None if timeout is None else round(timeout * 1000)
-        self._assignee = assignee
+        self._labels = labels
 
     def start(self, opening: Optional[Opening]) -> None:
         if opening is None:
@@ -362,9 +362,8 @@ class AskCall(Call):
 
     async def _open(self) -> None:
         request = json.dumps(await self.run.encode(self._request))
-        item = {"id": question_id(self.run.execution["id"], self.key), "request": request}
-        if self._assignee is not None:
-            item["assignee"] = self._assignee
+        id = question_id(self.run.execution["id"], self.key)
+        item = {"id": id, "request": request, **self._labels}
         timeout = {} if self._timeout_ms is None else {"timeoutMs": self._timeout_ms}
         row = {
             "call": self.key,
@@ -387,6 +386,10 @@ class AskCall(Call):
 
     async def settle(self, settlement: Settlement) -> None:
         body = settlement.body
+        if "clash" in body:
+            detail = f'Another question of an open execution has the correlation "{body["clash"]}".'
+            self.reject(Refused(409, "correlation-taken", f"{detail} Nothing was asked."))
+            return
         status = str(body.get("status", "cancelled"))
         if status != "answered":
             self.resolve(Answer(status))

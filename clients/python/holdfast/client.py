@@ -173,7 +173,10 @@ class Client:
         return items
 
     async def answer(self, question: str, value: Any = None) -> None:
-        """Answers a question by its id. The first answer wins; the same again is safe."""
+        """Answers a question by its id, or by `correlation:` and its correlation.
+
+        The first answer wins; the same again is safe.
+        """
         await self._http.send("POST", path_of("/v1/awaits/{}/answer", question), {"value": value})
 
     async def _command(self, id: str, verb: str, reason: Optional[str]) -> None:

@@ -173,10 +173,17 @@ class Context:
         *,
         timeout: Optional[float] = None,
         assignee: Optional[str] = None,
+        correlation: Optional[str] = None,
     ) -> asyncio.Future[Answer]:
-        """Asks a person or a system, and waits for the answer without a worker."""
+        """Asks a person or a system, and waits for the answer without a worker.
+
+        `correlation` is a name of your choice, such as the id of a payment. Others answer
+        `correlation:` and this name. Raises `Refused` if another question has it.
+        """
         key = self._key("await", name)
-        return self._run.enter(AskCall(self._run, key, name, request, timeout, assignee))
+        labels = {"assignee": assignee, "correlation": correlation}
+        given = {label: value for label, value in labels.items() if value is not None}
+        return self._run.enter(AskCall(self._run, key, name, request, timeout, given))
 
     async def start_child(
         self, target: Union[Pipeline, str], input: Any = None, **options: Any

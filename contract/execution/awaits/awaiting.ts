@@ -7,6 +7,7 @@ import type { AnswerRequest } from '../../../src/features/awaits/decide.ts';
 import type { Interaction, OpenAwait } from '../../../src/features/awaits/model.ts';
 import type { InteractionFound } from '../../../src/features/awaits/port.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+import { present } from '../../../src/support/options.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { OpenedSession } from '../../lease/opened-session.ts';
 import { allMessages } from '../check.ts';
@@ -28,10 +29,12 @@ export interface Opening extends Partial<Omit<OpenAwait, 'items'>> {
   /** The number of interactions. Default 1. */
   readonly items?: number;
   readonly assignee?: string;
+  /** One for each of the first interactions. */
+  readonly correlations?: readonly string[];
 }
 
 export function opening(execution: ExecutionId, options: Opening = {}): OpenAwait {
-  const { items = 1, assignee, call = CALL, ...rest } = options;
+  const { items = 1, assignee, correlations = [], call = CALL, ...rest } = options;
   return {
     call,
     name: 'approval',
@@ -39,7 +42,7 @@ export function opening(execution: ExecutionId, options: Opening = {}): OpenAwai
     items: Array.from({ length: items }, (_, item) => ({
       id: interactionId(execution, item, call),
       request: payload({ item }),
-      ...(assignee === undefined ? {} : { assignee }),
+      ...present({ assignee, correlation: correlations[item] }),
     })),
     reminders: [],
     signed: false,

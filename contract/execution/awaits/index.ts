@@ -1,5 +1,6 @@
 import type { ExecutionCase } from '../contract-case.ts';
 import { answeringCases } from './answering.ts';
+import { correlatingCases } from './correlating.ts';
 import { earlyCases } from './early.ts';
 import { endingCases } from './ending.ts';
 import { keepingCases } from './keeping.ts';
@@ -15,6 +16,7 @@ export const awaitCases: readonly ExecutionCase[] = [
   ...earlyCases,
   ...settlingCases,
   ...answeringCases,
+  ...correlatingCases,
   ...timeCases,
   ...outsiderCases,
   ...endingCases,

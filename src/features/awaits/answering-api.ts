@@ -32,8 +32,8 @@ import type { AwaitUnit, Interaction } from './model.ts';
 import { type AnyQuestion, trusted } from './question-api.ts';
 
 /**
- * An interaction: its id, or execution and name. The second can be answered before the execution
- * asks.
+ * An interaction: its id, `correlation:` and its correlation, or execution and name. Only the last
+ * can be answered before the execution asks.
  */
 export type InteractionTarget = string | InteractionPlace;
 

@@ -2,7 +2,7 @@
 
 import type { EngineConfig } from '../../engine/config.ts';
 import type { OperationOptions, Page } from '../../engine/holdfast.ts';
-import { parseInteractionId } from '../../engine/ids.ts';
+import { correlationOf, parseInteractionId } from '../../engine/ids.ts';
 import { type InProject, requireId } from '../../engine/named.ts';
 import type { Ended } from '../../engine/run-on-worker.ts';
 import { projectOf } from '../../engine/submission.ts';
@@ -129,6 +129,8 @@ export interface InteractionInfo {
   readonly request: unknown;
   /** The person or group that is to answer. */
   readonly assignee?: string;
+  /** The correlation that the code chose. */
+  readonly correlation?: string;
   /** The answer, if there is one. */
   readonly answer?: AnswerInfo;
   /** How many answers came too late. */
@@ -140,7 +142,7 @@ export interface InteractionInfo {
 /** One `ctx.await`: name, status, how many answers it needs and has, and its times. */
 export type AwaitInfo = Omit<
   AwaitUnit,
-  'execution' | 'call' | 'project' | 'nextAt' | 'reminders' | 'defaultAnswer'
+  'execution' | 'call' | 'project' | 'nextAt' | 'reminders' | 'defaultAnswer' | 'clash'
 >;
 
 /** An answer. */
@@ -156,7 +158,7 @@ export interface AnswerInfo {
 /**
  * Questions that executions ask, and their answers. Reach it as `holdfast.awaits`.
  *
- * A target is the id of an interaction, or `{ execution, name }`. An operation on an unknown or
+ * A target is the id of an interaction, `correlation:` and its correlation, or `{ execution, name }`. An operation on an unknown or
  * settled one returns a refusal.
  *
  * @example
@@ -352,8 +354,15 @@ export class Awaits {
     return { project: projectOf(project), id };
   }
 
-  /** The execution may be named by its key (X-104). */
+  /** The execution may be named by its key (X-104), the interaction by its correlation (W-14). */
   async #located(target: InteractionTarget, project: string | undefined): Promise<Located> {
+    const correlation = correlationOf(target);
+    if (correlation !== undefined) {
+      const query = { project: projectOf(project), correlation };
+      const id = await this.#config.store.executions.idOfCorrelation(query);
+      // No interaction has such an id, so the store refuses it as unknown.
+      return { id: id ?? (target as InteractionId) };
+    }
     if (typeof target === 'string' || !String(target.execution).startsWith('key:')) {
       return located(target);
     }

@@ -72,7 +72,13 @@ class Rows {
   }
 
   open(open: OpenAwait, now: Instant): void {
-    this.apply(decideOpenAwait(open, { execution, early: [...this.interactions.values()] }, now));
+    this.apply(
+      decideOpenAwait(
+        open,
+        { execution, correlations: new Set(), early: [...this.interactions.values()] },
+        now,
+      ),
+    );
   }
 
   answer(request: AnswerRequest, now: Instant): string {

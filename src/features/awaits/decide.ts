@@ -41,18 +41,21 @@ export interface LateAnswer {
   readonly answer: Answer;
 }
 
-/** `early`: the early answers of this unit (W-1, W-2). */
-export function decideOpenAwait(
-  open: OpenAwait,
-  {
-    execution,
-    early,
-  }: { readonly execution: ExecutionRecord; readonly early: readonly Interaction[] },
-  now: Instant,
-): AwaitChange {
+export interface OpenView {
+  readonly execution: ExecutionRecord;
+  /** The early answers of this unit. */
+  readonly early: readonly Interaction[];
+  /** The correlations of other questions. */
+  readonly correlations: ReadonlySet<string>;
+}
+
+/** Opens a unit, or settles it at once if a correlation is taken (W-1, W-2, W-15). */
+export function decideOpenAwait(open: OpenAwait, view: OpenView, now: Instant): AwaitChange {
   const { call, name, needed, timeoutMs, reminders, signed, checked, defaultAnswer } = open;
+  const { execution, early } = view;
   const { id, project, pipeline } = execution;
-  const { taken, late } = takenUp(open, early);
+  const clash = takenCorrelation(open, view.correlations);
+  const { taken, late } = takenUp(clash === undefined ? open : { ...open, needed: 0 }, early);
   const unneeded = new Set(late.map((each) => each.id));
   const interactions = open.items.map((each, item): Interaction => {
     const kept = taken.get(each.id);
@@ -63,6 +66,9 @@ export function decideOpenAwait(
       project,
       item,
       status: kept === undefined ? 'open' : 'answered',
+      ...(each.correlation === undefined || clash !== undefined
+        ? {}
+        : { correlation: each.correlation }),
       ...(each.request === undefined ? {} : { request: each.request }),
       ...(each.assignee === undefined ? {} : { assignee: each.assignee }),
       ...kept,
@@ -85,9 +91,27 @@ export function decideOpenAwait(
     signed,
     checked,
     ...(defaultAnswer === undefined ? {} : { defaultAnswer }),
+    ...(clash === undefined ? {} : { clash }),
   });
+  if (clash !== undefined) {
+    return { ...settle(opened, { status: 'cancelled', interactions, now }), late };
+  }
   if (taken.size < needed) return { unit: opened, interactions, closesOthers: false };
   return { ...settle(opened, { status: 'answered', interactions, now }), late };
+}
+
+/** Two questions of one unit cannot have the same correlation either. */
+function takenCorrelation(
+  { items }: OpenAwait,
+  correlations: ReadonlySet<string>,
+): string | undefined {
+  const seen = new Set(correlations);
+  for (const { correlation } of items) {
+    if (correlation === undefined) continue;
+    if (seen.has(correlation)) return correlation;
+    seen.add(correlation);
+  }
+  return undefined;
 }
 
 type TakenAnswer = Pick<Interaction, 'answer' | 'verified'>;
@@ -417,7 +441,8 @@ export function settlementOf(
       return `{"item":${item},"at":${answer?.at},"out":${answer?.value}${by}}`;
     });
   const fallback = how.byDefault ? `,"default":${unit.defaultAnswer}` : '';
-  return `{"status":"${how.status}","answers":[${answers.join(',')}]${fallback}}` as Payload;
+  const clash = unit.clash === undefined ? '' : `,"clash":${JSON.stringify(unit.clash)}`;
+  return `{"status":"${how.status}","answers":[${answers.join(',')}]${fallback}${clash}}` as Payload;
 }
 
 /**

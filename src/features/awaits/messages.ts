@@ -38,6 +38,14 @@ const interactionId = Type.String({
   examples: ['01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3'],
 });
 
+const interactionRef = Type.String({
+  title: 'InteractionRef',
+  pattern: '^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|correlation:[\\s\\S]{1,256})$',
+  description:
+    'A question: its id, or `correlation:` and the correlation that the code chose, as in `correlation:payment-17`. Encode slashes as `%2F`.',
+  examples: ['01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3', 'correlation:payment-17'],
+});
+
 const status = choice(
   STATUSES,
   '`open`: it can be answered. `early`: it was answered before the code asked. `closed`: it needs no answer any more.',
@@ -88,6 +96,7 @@ export const interaction = closed(
     request: optional(request),
     sealed: optional(sealed),
     assignee: optional(text('The assignee.')),
+    correlation: optional(text('The name that the code chose for the question.', 'payment-17')),
     answer: optional(answer),
     late: Type.Integer({ minimum: 0, description: 'Number of answers that came too late.' }),
     answerSchema: optional(answerSchema),
@@ -143,7 +152,7 @@ const countQuery = closed({
   assignee: optional(name, 'Only questions for this assignee.', 'finance'),
 });
 
-const interactionParams = closed({ id: interactionId });
+const interactionParams = closed({ id: interactionRef });
 
 const answerBody = closed(
   { value: optional(answerValue), tagged },

@@ -57,6 +57,8 @@ export interface OpenAwait {
 
 interface OpenInteraction {
   readonly id: InteractionId;
+  /** A name that the code chose, by which others find the question (W-14). */
+  readonly correlation?: string;
   /** The content that the answerer sees. */
   readonly request?: Payload;
   readonly assignee?: string;
@@ -101,6 +103,8 @@ export interface AwaitUnit {
   readonly checked: boolean;
   /** The default value. */
   readonly defaultAnswer?: Payload;
+  /** The correlation that another question has, so that nothing was asked (W-15). */
+  readonly clash?: string;
 }
 
 export interface Interaction {
@@ -111,6 +115,8 @@ export interface Interaction {
   /** From 0. */
   readonly item: number;
   readonly status: InteractionStatus;
+  /** The name that the code chose for it (W-14). */
+  readonly correlation?: string;
   readonly request?: Payload;
   readonly assignee?: string;
   readonly answer?: Answer;

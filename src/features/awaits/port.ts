@@ -16,6 +16,8 @@ export interface AwaitStore {
   assignAwait(request: AssignAwait): Promise<AwaitResult>;
   cancelAwait(request: AwaitCommand): Promise<AwaitResult>;
   interaction(query: ReadInteraction): Promise<InteractionFound | undefined>;
+  /** The question that has this correlation (W-14). */
+  idOfCorrelation(query: ReadCorrelation): Promise<InteractionId | undefined>;
   /** Newest first. */
   interactions(query: ListInteractions): Promise<readonly InteractionFound[]>;
   /** The id down to which one page should look, as `deadLettersEdge` returns it. */
@@ -72,6 +74,11 @@ export type AwaitResult = { readonly kind: 'done' } | ({ readonly kind: 'refused
 export interface ReadInteraction {
   readonly project: ProjectName;
   readonly id: InteractionId;
+}
+
+export interface ReadCorrelation {
+  readonly project: ProjectName;
+  readonly correlation: string;
 }
 
 export interface InteractionFound {

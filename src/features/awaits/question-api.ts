@@ -171,6 +171,11 @@ export interface AwaitOptions<
   readonly request?: Request;
   /** The person or group that is to answer. */
   readonly assignee?: string;
+  /**
+   * A name of your choice, such as the id of a payment. Others answer `correlation:` and this name.
+   * No other question of an open execution may have it.
+   */
+  readonly correlation?: string;
 }
 
 /** Options of an await with one answer per item. */
@@ -186,6 +191,8 @@ export interface AwaitItemsOptions<
   readonly need?: 'all' | 'any' | number;
   /** The person or group that is to answer all, or one entry per item. */
   readonly assignee?: string | readonly (string | undefined)[];
+  /** As `correlation` of an await with one answer, one entry per item. */
+  readonly correlation?: readonly (string | undefined)[];
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: pipelines of any input and output
@@ -267,7 +274,7 @@ export interface AwaitPlan {
   readonly name: string;
   /** True if each item has an outcome of its own. */
   readonly isItemised: boolean;
-  readonly items: readonly { readonly request: unknown; readonly assignee: string | undefined }[];
+  readonly items: readonly PlannedItem[];
   readonly needed: number;
   readonly timeoutMs: number | undefined;
   readonly signed: boolean;
@@ -276,6 +283,12 @@ export interface AwaitPlan {
   readonly answerSchema: object | undefined;
   readonly fallback: { readonly value: unknown } | undefined;
   readonly reminders: readonly PlannedReminder[];
+}
+
+interface PlannedItem {
+  readonly request: unknown;
+  readonly assignee: string | undefined;
+  readonly correlation: string | undefined;
 }
 
 export interface PlannedReminder {
@@ -288,7 +301,7 @@ export interface PlannedReminder {
   readonly input: unknown;
 }
 
-const COMMON = ['timeoutMs', 'default', 'reminders', 'escalations', 'assignee', 'signed'];
+const COMMON = wordsIn('timeoutMs default reminders escalations assignee correlation signed');
 const SCALAR: readonly string[] = ['request', ...COMMON];
 const ITEMISED: readonly string[] = ['items', 'need', ...COMMON];
 const ITEMS_MAX = 10_000;
@@ -304,7 +317,7 @@ export function resolveAwait(
   optionalBooleans('ctx.await', { signed });
   const items = isItemised
     ? itemsOf(options)
-    : [{ request: options.request, assignee: assigneeOf(options.assignee) }];
+    : [itemOf(options.request, options.assignee, options.correlation)];
   return {
     isItemised,
     items,
@@ -333,7 +346,7 @@ function checkNames(options: AwaitArguments['options'], isItemised: boolean): vo
   rejectUnknownOptions('ctx.await', options, isItemised ? ITEMISED : SCALAR);
 }
 
-function itemsOf({ items, assignee }: AwaitItemsOptions): AwaitPlan['items'] {
+function itemsOf({ items, assignee, correlation }: AwaitItemsOptions): AwaitPlan['items'] {
   if (!Array.isArray(items) || items.length > ITEMS_MAX) {
     throw new InvalidInput(
       `ctx.await: items must be a list of at most ${ITEMS_MAX} requests; got ${shown(items)}.`,
@@ -344,14 +357,24 @@ function itemsOf({ items, assignee }: AwaitItemsOptions): AwaitPlan['items'] {
       `ctx.await: assignee has ${assignee.length} entries for ${items.length} items.`,
     );
   }
-  return items.map((request: unknown, item) => ({
-    request,
-    assignee: assigneeOf(Array.isArray(assignee) ? assignee[item] : assignee),
-  }));
+  const names = correlation === undefined ? [] : readList('ctx.await: correlation', correlation);
+  if (correlation !== undefined && names.length !== items.length) {
+    throw new InvalidInput(
+      `ctx.await: correlation has ${names.length} entries for ${items.length} items.`,
+    );
+  }
+  return items.map((request: unknown, item) =>
+    itemOf(request, Array.isArray(assignee) ? assignee[item] : assignee, names[item]),
+  );
 }
 
-function assigneeOf(assignee: unknown): string | undefined {
-  return assignee === undefined ? undefined : boundedText('assignee', assignee, 256);
+function itemOf(request: unknown, assignee: unknown, correlation: unknown): PlannedItem {
+  return {
+    request,
+    assignee: assignee === undefined ? undefined : boundedText('assignee', assignee, 256),
+    correlation:
+      correlation === undefined ? undefined : boundedText('correlation', correlation, 256),
+  };
 }
 
 function neededOf(need: 'all' | 'any' | number, count: number): number {

@@ -1,6 +1,7 @@
 // Routes for open questions and their answers.
 
 import type { Static } from 'typebox';
+import { correlationOf } from '../../engine/ids.ts';
 import { parseBody } from '../../execution/history.ts';
 import type { InteractionId } from '../../execution/names.ts';
 import { type Reader, readable } from '../../protocol/rest/executions.ts';
@@ -88,13 +89,10 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
 
   async linkAwait(coordinator, { params, body, caller }) {
     requireLinks(coordinator);
-    const { store, holdfast } = coordinator;
     const { project } = caller;
-    const id = params.id as Parameters<typeof store.executions.interaction>[0]['id'];
-    const found = await store.executions.interaction({ project, id });
-    if (found === undefined) throw notFound(`await with interaction ${params.id}`);
+    const { id } = (await interactionFor(coordinator, caller, params.id)).interaction;
     const { expiresInMs } = body;
-    const token = holdfast.awaits.link(params.id, { project, expiresInMs });
+    const token = coordinator.holdfast.awaits.link(id, { project, expiresInMs });
     await recordOperation(coordinator, caller, {
       ...{ action: 'create-link', target: { kind: 'interaction', id } },
       about: { link: linkId(token), expiresInMs },
@@ -139,10 +137,15 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
 async function interactionFor(
   { store }: Coordinator,
   { project }: Pick<Caller, 'project'>,
-  id: string,
+  ref: string,
 ): Promise<InteractionFound> {
-  const found = await store.executions.interaction({ project, id: id as InteractionId });
-  if (found === undefined) throw notFound(`await with interaction ${id}`);
+  const correlation = correlationOf(ref);
+  const id =
+    correlation === undefined
+      ? (ref as InteractionId)
+      : await store.executions.idOfCorrelation({ project, correlation });
+  const found = id && (await store.executions.interaction({ project, id }));
+  if (found === undefined) throw notFound(`await with interaction ${ref}`);
   return found;
 }
 
@@ -163,12 +166,13 @@ async function interactionMessage(
   { holdfast, shares }: Coordinator,
   { interaction, unit }: InteractionFound,
 ): Promise<InteractionMessage> {
-  const { id, execution, call, item, status, request, assignee, answer, late } = interaction;
+  const { id, execution, call, item, status, request, answer, late } = interaction;
+  const { assignee, correlation } = interaction;
   const reader = { holdfast, shares, project: interaction.project };
   return {
     ...{ id, execution, call, item, status, late },
     ...(request === undefined ? {} : await readable(reader, { request })),
-    ...(assignee === undefined ? {} : { assignee }),
+    ...present({ assignee, correlation }),
     ...(answer === undefined ? {} : { answer: await answerMessage(reader, answer) }),
     ...(unit === undefined ? {} : { unit: unitMessage(unit) }),
   };

@@ -44,7 +44,7 @@ export interface AwaitUnitRow {
   readonly about: string;
 }
 
-type About = Pick<AwaitUnit, 'reminders' | 'signed' | 'checked' | 'defaultAnswer'>;
+type About = Pick<AwaitUnit, 'reminders' | 'signed' | 'checked' | 'defaultAnswer' | 'clash'>;
 
 export function toAwaitUnit(row: AwaitUnitRow): AwaitUnit {
   const about = JSON.parse(row.about) as About;
@@ -67,12 +67,13 @@ export function toAwaitUnit(row: AwaitUnitRow): AwaitUnit {
 }
 
 export function fromAwaitUnit(unit: AwaitUnit): AwaitUnitRow {
-  const { reminders, signed, checked, defaultAnswer } = unit;
+  const { reminders, signed, checked, defaultAnswer, clash } = unit;
   const about: About = {
     reminders,
     signed,
     checked,
     ...(defaultAnswer === undefined ? {} : { defaultAnswer }),
+    ...(clash === undefined ? {} : { clash }),
   };
   return {
     execution_id: unit.execution,
@@ -107,6 +108,7 @@ export interface InteractionRow {
   readonly answered_at: number | null;
   readonly verified: number | boolean;
   readonly late: number;
+  readonly correlation: string | null;
 }
 
 export function toInteraction(row: InteractionRow): Interaction {
@@ -118,6 +120,7 @@ export function toInteraction(row: InteractionRow): Interaction {
     item: row.item,
     project: row.project as ProjectName,
     status: statusOf(INTERACTION_CODES, row.status),
+    ...(row.correlation === null ? {} : { correlation: row.correlation }),
     ...(row.request === null ? {} : { request: row.request as Payload }),
     ...(row.assignee === null ? {} : { assignee: row.assignee }),
     ...(answer === undefined ? {} : { answer }),
@@ -143,6 +146,7 @@ export function fromInteraction(interaction: Interaction): InteractionRow {
     answered_at: answer?.at ?? null,
     verified: interaction.verified === true ? 1 : 0,
     late: interaction.late,
+    correlation: interaction.correlation ?? null,
   };
 }
 

@@ -43,7 +43,7 @@ export function decideErase(
 /** Facts of the engine in the bodies of events and messages. All other fields go. */
 const FACTS: ReadonlySet<string> = new Set([
   ...wordsIn(
-    'abandoned ahead asked at attempt by bytes category code continuedAs continues denied',
+    'abandoned ahead asked at attempt by bytes category clash code continuedAs continues denied',
   ),
   ...wordsIn(
     'expected fence for forced found from id ids inside item items key kind last location',

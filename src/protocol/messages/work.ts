@@ -129,6 +129,7 @@ const openAwait = closed(
     items: Type.Array(
       closed({
         id: documented(text, 'Id that follows from execution, call and position.'),
+        correlation: optional(name, 'Name by which others find the question.', 'payment-17'),
         request: optional(payload, 'Request for the answerer, as a stored value.'),
         assignee: optional(name, 'The assignee.', 'finance'),
       }),

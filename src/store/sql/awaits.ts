@@ -49,7 +49,7 @@ import {
 } from '../../features/awaits/rows.ts';
 import { assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
-import { toExecution } from '../execution-rows.ts';
+import { TERMINAL_FROM, toExecution } from '../execution-rows.ts';
 import { writeAudit } from './audit.ts';
 import { deliverTo, type Natives } from './changes.ts';
 import { dueInTurn, takeDue } from './due.ts';
@@ -104,7 +104,8 @@ const SAVE_INTERACTIONS = sql(`
          digest      = excluded.digest,
          answered_by = excluded.answered_by,
          answered_at = excluded.answered_at,
-         verified    = excluded.verified
+         verified    = excluded.verified,
+         correlation = excluded.correlation
    where i.execution_id = excluded.execution_id -- guard: own`);
 
 interface Named {
@@ -183,6 +184,40 @@ const EARLY_OF = sql(`
      and i.call = any (:calls)
      and coalesce(i.status = ${EARLY}, false)`);
 
+// An execution keeps its correlations until another question needs one after its end (W-15).
+const FREE_CORRELATIONS = sql(`
+  update hf.interaction
+     set correlation = null
+   where project = :project
+     and correlation = any (:correlations)
+     and exists (
+           select 1
+             from hf.execution as e
+            where e.id = execution_id
+              and coalesce(e.status >= ${TERMINAL_FROM}, false)) -- guard: ended`);
+
+const TAKEN_CORRELATIONS = sql(`
+  select i.correlation
+    from hf.interaction as i
+   where i.project = :project
+     and i.correlation = any (:correlations)`);
+
+/** If another transaction takes one meanwhile, the unique index refuses this one, and it runs again. */
+function* takenCorrelations(
+  { project }: ExecutionRecord,
+  awaits: readonly OpenAwait[],
+): Script<Set<string>> {
+  const correlations = awaits.flatMap(({ items }) =>
+    items.flatMap(({ correlation }) => correlation ?? []),
+  );
+  if (correlations.length === 0) return new Set();
+  yield* all(FREE_CORRELATIONS, { project, correlations });
+  const taken = yield* all<{ readonly correlation: string }>(TAKEN_CORRELATIONS, {
+    ...{ project, correlations },
+  });
+  return new Set(taken.map(({ correlation }) => correlation));
+}
+
 /**
  * Opens awaits for an open execution (W-1). Units that already exist stay as they are. Returns the
  * execution after the messages that it got.
@@ -198,9 +233,16 @@ export function* openAwaits(
   for (const { call } of yield* all<UnitPlace>(KNOWN, { id, calls })) byCall.delete(call);
   const rows = byCall.size === 0 ? [] : yield* all<InteractionRow>(EARLY_OF, { id, calls });
   const early = Map.groupBy(rows.map(toInteraction), ({ call }) => call);
-  const changes = awaits
-    .filter((open) => byCall.get(open.call) === open)
-    .map((open) => decideOpenAwait(open, { execution, early: early.get(open.call) ?? [] }, now));
+  const opened = awaits.filter((open) => byCall.get(open.call) === open);
+  const correlations = yield* takenCorrelations(execution, opened);
+  const changes = opened.map((open) => {
+    const view = { execution, early: early.get(open.call) ?? [], correlations };
+    const change = decideOpenAwait(open, view, now);
+    for (const { correlation } of change.interactions) {
+      if (correlation !== undefined) correlations.add(correlation);
+    }
+    return change;
+  });
   return yield* applyAll(execution, changes, now);
 }
 

@@ -45,7 +45,8 @@ export const UNIT = `execution_id uuid, call text, project text, pipeline text, 
          needed integer, answered integer, opened_at bigint, settled_at bigint, due_at bigint, next_at bigint, about text`;
 
 export const INTERACTION = `id text, execution_id uuid, call text, item integer, project text, status smallint, request text,
-         assignee text, answer text, digest text, answered_by text, answered_at bigint, verified boolean, late integer`;
+         assignee text, answer text, digest text, answered_by text, answered_at bigint, verified boolean, late integer,
+         correlation text`;
 
 export function columnNames(columns: string): readonly string[] {
   return columns.split(',').map((column) => column.trim().split(' ')[0] ?? '');
@@ -80,6 +81,8 @@ export function interactionsOf({ read }: Pick<Gateway, 'read'>) {
       const list = query.execution === undefined ? indexFor(query).list : BY_EXECUTION;
       return read(() => every(list, query, toFound));
     },
+    idOfCorrelation: (query) =>
+      read(() => found(BY_CORRELATION, query, ({ id }: { readonly id: InteractionId }) => id)),
     interactionsEdge: (query) => read(() => interactionsEdge(query)),
     dueInteractions: (query) => read(() => dueInteractions(query)),
     countInteractions: (query) => read(() => countInteractions(query)),
@@ -95,6 +98,12 @@ const READ = sql(`
     from hf.interaction as i ${WITH_UNIT}
    where i.id = :id
      and i.project = :project`);
+
+const BY_CORRELATION = sql(`
+  select i.id
+    from hf.interaction as i
+   where i.project = :project
+     and i.correlation = :correlation`);
 
 function toFound(row: FoundRow): InteractionFound {
   return { interaction: toInteraction(row), unit: unitIn(row) };

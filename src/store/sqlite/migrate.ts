@@ -36,6 +36,7 @@ export const MIGRATIONS: readonly string[] = [
   '0023-answers.sql',
   '0024-pending-erasures.sql',
   '0025-due-questions.sql',
+  '0026-correlations.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

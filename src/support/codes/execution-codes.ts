@@ -261,6 +261,13 @@ export const QUESTION_CODES = entries({
     fix: 'Read the new secret with `holdfast channel secret <id>`. To rotate again, wait until the time in the message.',
     ...sentWith(409, 'after-fix', 'operator'),
   },
+  'correlation-taken': {
+    title: 'Another question has the correlation',
+    when: 'The code passed a `correlation` to `ctx.await` that another question of an open execution has.',
+    state: 'Nothing was asked. `ctx.await` rejects with this error.',
+    fix: 'Choose a correlation that names one question, such as the id of a payment.',
+    ...sentWith(409, 'after-fix', 'developer'),
+  },
   'question-unknown': {
     title: 'This process does not know the question',
     when: 'Code of the pipeline checks the answer, and this process does not have that pipeline.',

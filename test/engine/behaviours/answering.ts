@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ExecutionFailed } from '../../../src/engine/failures.ts';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
 import { interactionId } from '../../../src/engine/ids.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
@@ -70,7 +71,54 @@ function whyOf(answered: Answered): string {
   return answered.kind === 'refused' ? answered.why : answered.kind;
 }
 
+const paying = pipeline({
+  name: 'paying',
+  async run(ctx, { payment, twice }: { readonly payment: string; readonly twice?: boolean }) {
+    const paid = await ctx.await<string>('paid', { correlation: payment });
+    if (twice === true) await ctx.await('paid', { correlation: payment });
+    return paid.kind === 'answered' ? paid.value : paid.kind;
+  },
+});
+
 export const ANSWERING: readonly Behaviour[] = [
+  {
+    name: 'W-14: an answer finds its question by correlation, and counts once',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const target = 'correlation:pay/17';
+      assert.equal(whyOf(await holdfast.awaits.answer(target, 'yes')), 'await-unknown');
+      await stage.worker(holdfast, [paying]);
+      const { id, result } = await holdfast.submit(paying, { payment: 'pay/17' });
+      await waits(stage, holdfast, id);
+      assert.equal((await holdfast.awaits.get(target))?.correlation, 'pay/17');
+      await holdfast.awaits.assign(target, 'olga');
+      assert.equal((await holdfast.awaits.get({ execution: id, name: 'paid' }))?.assignee, 'olga');
+      const elsewhere = await holdfast.awaits.answer(target, 'yes', { project: 'other' });
+      assert.equal(whyOf(elsewhere), 'await-unknown');
+      assert.equal(whyOf(await holdfast.awaits.answer(target, 'yes')), 'answered');
+      assert.equal(await result(), 'yes');
+      assert.equal(whyOf(await holdfast.awaits.answer(target, 'yes')), 'existing');
+      assert.equal(whyOf(await holdfast.awaits.answer(target, 'no')), 'answer-conflict');
+    },
+  },
+  {
+    name: 'W-15: an await is refused while another question of an open execution has its correlation',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [paying]);
+      const first = await holdfast.submit(paying, { payment: 'p-1', twice: true });
+      await waits(stage, holdfast, first.id);
+      const second = await holdfast.submit(paying, { payment: 'p-1' });
+      const isTaken = ({ failure }: ExecutionFailed) => failure?.code === 'correlation-taken';
+      await assert.rejects(second.result(), isTaken);
+      await holdfast.awaits.answer('correlation:p-1', 'yes');
+      await assert.rejects(first.result(), isTaken);
+      const third = await holdfast.submit(paying, { payment: 'p-1' });
+      await waits(stage, holdfast, third.id);
+      await holdfast.awaits.answer('correlation:p-1', 'again');
+      assert.equal(await third.result(), 'again');
+    },
+  },
   {
     name: 'an answer is validated and projected before it is stored; an invalid one leaves the question open',
     async run(stage) {

@@ -3,13 +3,20 @@ import { Holdfast, pipeline, question } from '../../../src/index.ts';
 import { refusedWith, type TestCoordinator, until } from '../coordinator.ts';
 import type { Case } from './case.ts';
 
+interface Asked {
+  readonly signed?: boolean;
+  readonly timeoutMs?: number;
+  readonly correlation?: string;
+}
+
 const asks = pipeline({
   name: 'asks',
-  async run(ctx, input: { readonly signed?: boolean; readonly timeoutMs?: number }) {
-    const { signed, timeoutMs } = input;
+  async run(ctx, input: Asked) {
+    const { signed, timeoutMs, correlation } = input;
     const answer = await ctx.await('approval', {
       request: { amount: 17 },
       assignee: 'ann',
+      ...(correlation === undefined ? {} : { correlation }),
       ...(signed === true ? { signed } : {}),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });
@@ -117,6 +124,32 @@ const answered: Case = {
   },
 };
 
+const correlated: Case = {
+  name: 'W-14: a question is read, changed and answered by its correlation, in its own project',
+  given: { links: LINKS },
+  async run(coordinator) {
+    const correlation = 'pay/17: ä';
+    const { execution, id } = await asked(coordinator, { correlation });
+    const client = await coordinator.client(['submit', 'operate'], 'default');
+    const other = await coordinator.client(['submit', 'operate'], 'other');
+    const ref = `correlation:${correlation}`;
+    await assert.rejects(other.awaits.read(ref), refusedWith('not-found', 404));
+    await assert.rejects(other.awaits.answer(ref, true), refusedWith('await-unknown', 404));
+    const unknown = client.awaits.answer('correlation:none', true);
+    await assert.rejects(unknown, refusedWith('await-unknown', 404));
+    await client.awaits.assign(ref, 'olga');
+    await client.awaits.extend(ref, 60_000);
+    assert.match((await client.awaits.link(ref, 60_000)).token, /./);
+    const read = await client.awaits.read(ref);
+    assert.deepEqual([read.id, read.correlation, read.assignee], [id, correlation, 'olga']);
+    assert.equal((await client.awaits.answer(ref, true)).kind, 'answered');
+    assert.equal((await client.awaits.answer(ref, true)).kind, 'existing');
+    await assert.rejects(client.awaits.answer(ref, false), refusedWith('answer-conflict', 409));
+    await client.executions.result(execution);
+    assert.equal((await client.awaits.answer(ref, true)).kind, 'existing');
+  },
+};
+
 const early: Case = {
   name: 'an answer can come before its question',
   async run(coordinator) {
@@ -216,6 +249,7 @@ export const awaitCases: readonly Case[] = [
   listed,
   due,
   answered,
+  correlated,
   early,
   lookedAfter,
   linked,

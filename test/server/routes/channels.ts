@@ -283,7 +283,9 @@ const alerts: Case = {
 const asks = pipeline({
   name: 'asks-bank',
   async run(ctx) {
-    const answer = await ctx.await<{ readonly paid: boolean }>('payment');
+    const answer = await ctx.await<{ readonly paid: boolean }>('payment', {
+      correlation: `payment ${ctx.id}`,
+    });
     return answer.kind === 'answered' ? [answer.value, answer.actor] : answer.kind;
   },
 });
@@ -333,6 +335,9 @@ const answers: Case = {
     await until(async () => (await client.awaits.list({ execution: id })).items[0]);
     assert.equal((await send({ paid: true })).kind, 'answered');
     assert.equal((await send({ paid: true })).kind, 'existing');
+    const interaction = `correlation:payment ${id}`;
+    const byCorrelation = { content: { type: 'answer', interaction, value: { paid: true } } };
+    assert.equal((await send(1, byCorrelation)).kind, 'existing');
     const { output } = await client.executions.result(id);
     assert.deepEqual(output, [{ paid: true }, 'channel bank']);
     await assert.rejects(send({ paid: false }), (fault: { readonly code?: string }) =>

@@ -99,6 +99,15 @@ async def asks(ctx: Context, given):
     return [answer.status, answer.value]
 
 
+@pipeline("asks-by-correlation")
+async def asks_by_correlation(ctx: Context, given):
+    try:
+        answer = await ctx.ask("approval", correlation=given)
+    except Refused as error:
+        return error.code
+    return answer.value
+
+
 @pipeline("loops")
 async def loops(ctx: Context, given):
     return [await ctx.step("again", lambda step, nth=nth: [nth, step.attempt]) for nth in range(given)]
@@ -159,7 +168,7 @@ async def has_a_bug(ctx: Context, _):
 
 class Features(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self):
-        pipelines = [vowels, calls_remote, square, fans_out, waits, races, asks]
+        pipelines = [vowels, calls_remote, square, fans_out, waits, races, asks, asks_by_correlation]
         pipelines += [listens, talks, replies]
         pipelines += [loops, slow_once, silent_once, shows_its_row, has_a_bug]
         self.client = Client()
@@ -216,6 +225,15 @@ class Features(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(open[0]["request"], {"amount": 4200})
         await self.client.answer(open[0]["id"], "yes")
         self.assertEqual(await self.client.result(id), ["answered", "yes"])
+
+    async def test_an_answer_finds_its_question_by_correlation(self):
+        id = await self.client.submit(asks_by_correlation, "pay/17")
+        while not await self.client.questions(id):
+            await asyncio.sleep(0.05)
+        other = await self.client.submit(asks_by_correlation, "pay/17")
+        self.assertEqual(await self.client.result(other), "correlation-taken")
+        await self.client.answer("correlation:pay/17", "yes")
+        self.assertEqual(await self.client.result(id), "yes")
 
     async def test_steps_of_a_loop_have_keys_of_their_own(self):
         self.assertEqual(await self.run_one(loops, 3), [[0, 1], [1, 1], [2, 1]])

@@ -18,6 +18,7 @@ import { isOutage } from '../../../lease/store-call.ts';
 import { type Instant, laterBy } from '../../../support/clock.ts';
 import { InvalidInput, StoreCorrupt } from '../../../support/fault.ts';
 import { present, unreadable } from '../../../support/options.ts';
+import { OperationRefused } from '../../failures.ts';
 import { interactionIdOf } from '../../ids.ts';
 import { questionOf } from '../../pipeline.ts';
 import type { ProjectPayloads } from '../../values/payloads.ts';
@@ -44,6 +45,8 @@ interface SettledBody extends Omit<CallBody, 'status'> {
     readonly by?: string;
   }[];
   readonly default?: object;
+  /** The correlation that another question has (W-15). */
+  readonly clash?: string;
 }
 
 const EXPIRE_LIMIT = 100;
@@ -96,6 +99,11 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
     this.waits = undefined;
     const { payloads } = this.run;
     const body = settlement.body as SettledBody;
+    if (body.clash !== undefined) {
+      const refusal = { why: 'correlation-taken', correlation: body.clash } as const;
+      this.reject(new OperationRefused(refusal));
+      return Promise.resolve();
+    }
     const outcome = this.plan.isItemised
       ? itemsOutcome(payloads, body)
       : scalarOutcome(payloads, body);
@@ -234,13 +242,13 @@ async function openAwait(run: Run, plan: AwaitPlan, askedAt: Instant): Promise<O
   const { payloads } = run;
   const { id: execution } = run.claimed.execution;
   const opened: OpenAwait['items'][number][] = [];
-  for (const [item, { request, assignee }] of items.entries()) {
+  for (const [item, { request, assignee, correlation }] of items.entries()) {
     const id = interactionIdOf({ execution, call, item });
     const place = { owner: id, position: REQUEST };
     const encoded = await payloads.encode(`The request of "${name}"`, request, place);
     opened.push({
       id,
-      ...present({ request: request === undefined ? undefined : encoded, assignee }),
+      ...present({ request: request === undefined ? undefined : encoded, assignee, correlation }),
     });
   }
   const reminders: Reminder[] = [];
