@@ -95,6 +95,9 @@ const address: BrowserCase = {
     await page.getByRole('tab', { name: 'Activity', selected: true }).waitFor();
     await page.getByRole('complementary').getByText('Ledger rejected entry').first().waitFor();
     await driver.button('Reset zoom').waitFor();
+    await page.getByRole('tab', { name: 'Related' }).click();
+    await page.reload();
+    await page.getByRole('tab', { name: 'Related', selected: true }).waitFor();
     await page.getByRole('tab', { name: 'History' }).click();
     await page.getByRole('cell', { name: 'Released while waiting' }).first().waitFor();
     await driver.button('Reset zoom').click();
