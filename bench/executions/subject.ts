@@ -4,6 +4,7 @@
 import type { StoreLocation } from './store-location.ts';
 import { claimCost } from './subject/claim-cost.ts';
 import { fanOut } from './subject/fan-out.ts';
+import { heartbeatCost, heartbeatWrites } from './subject/heartbeats.ts';
 import { idle } from './subject/idle.ts';
 import { inFlight } from './subject/in-flight.ts';
 import { oneAtATime } from './subject/one-at-a-time.ts';
@@ -13,6 +14,8 @@ import { written } from './subject/written.ts';
 export interface Measurements {
   readonly claimCost: typeof claimCost;
   readonly fanOut: typeof fanOut;
+  readonly heartbeatCost: typeof heartbeatCost;
+  readonly heartbeatWrites: typeof heartbeatWrites;
   readonly idle: typeof idle;
   readonly inFlight: typeof inFlight;
   readonly oneAtATime: typeof oneAtATime;
@@ -23,6 +26,8 @@ export interface Measurements {
 const MEASUREMENTS: Measurements = {
   claimCost,
   fanOut,
+  heartbeatCost,
+  heartbeatWrites,
   idle,
   inFlight,
   oneAtATime,

@@ -6,6 +6,7 @@ import { scratchFolder } from '../scratch-folder.ts';
 import type { Plan, StoreKind, Suite } from '../suite.ts';
 import { type BenchCase, ON_ALL } from './bench-case.ts';
 import { CLAIM_CASES } from './claim-cost.ts';
+import { HEARTBEAT_CASES } from './heartbeats.ts';
 import { IDLE_CASES } from './idle.ts';
 import { MEMORY_CASES } from './memory.ts';
 import { ONE_AT_A_TIME_CASES } from './one-at-a-time.ts';
@@ -19,6 +20,7 @@ const CASES: readonly BenchCase[] = [
   ...THROUGHPUT_CASES,
   ...ONE_AT_A_TIME_CASES,
   ...WRITTEN_CASES,
+  ...HEARTBEAT_CASES,
   ...IDLE_CASES,
   ...CLAIM_CASES,
   ...MEMORY_CASES,
@@ -26,13 +28,15 @@ const CASES: readonly BenchCase[] = [
 
 export const executionsSuite: Suite = {
   name: 'executions',
-  summary: 'Rate, latency, writes, idle load, claims and memory of executions, beside the spikes',
+  summary:
+    'Rate, latency, writes, idle load, heartbeats, claims and memory of executions, beside the spikes',
   legend: [
     'of spike: our rate divided by that of the unmodified spike, which has no validation, user code or retries.',
     'of floor: the same with our own floor, if there are no spikes. “beside” names the script.',
     'p50 of spike: our latency divided by that of the spike, both from claim to end. The spike prints 0.1 ms steps.',
     'lowest, highest: range of the ratio to the left, one value per round. Rates are medians of rounds.',
     'written: rows inserted, updated and deleted, and transactions including reads, counted by the store.',
+    'of a step: time of one heartbeat call divided by that of one step, in the same round.',
     'of limit: measured value divided by the promised limit.',
   ],
   run: runExecutionsSuite,
