@@ -1,5 +1,6 @@
 // The public map of the package. Explicit exports only, no logic. Stores have entry points of their
-// own, so that nobody loads a driver they do not use; `openHoldfast` loads the one it is asked for.
+// own, so that a program loads only the drivers that it uses. `openHoldfast` loads the driver that
+// its address needs.
 
 export { type Archive, type ArchiveDocument, ArchiveUnavailable } from './archive/port.ts';
 export {

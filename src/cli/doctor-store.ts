@@ -128,7 +128,7 @@ async function modeFinding(
 }
 
 // Checks that a coordinator could listen on its ports: each is free, or a coordinator already
-// answers there.
+// responds there.
 
 const ANSWER_MS = 2_000;
 

@@ -150,7 +150,7 @@ const WORKERS_MAX = 1_000;
 const NAMES_MAX = 5;
 
 interface CheckedCoordinator {
-  /** True if a coordinator answers and admits this caller. */
+  /** True if a coordinator responds and admits this caller. */
   readonly isRunning: boolean;
   readonly findings: readonly StoreFinding[];
 }

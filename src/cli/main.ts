@@ -70,7 +70,7 @@ async function helpOn(command: CommandEntry): Promise<string> {
   return helpFor(command, await command.load());
 }
 
-/** A missing file is the user's matter, so print only its path. Other errors get a stack. */
+/** The user can fix a missing file, so print only its path. Other errors get a stack. */
 function explain(fault: unknown) {
   if (fault instanceof UsageProblem || fault instanceof Fault) {
     return { code: fault.code, problem: fault.message };

@@ -60,7 +60,7 @@ async function run(
     const given = { ...options, docs, ...(queues && { sqs: queues.sqs }), ...(demo && { demo }) };
     const server = await openServer({ ...given, store, log }).catch(explainListening(config));
     try {
-      // Announce first: the server already answers, whatever else still has to start.
+      // Announce first: the server already responds, whatever else still has to start.
       announce(config, { server, store, log, docs });
       const others = await beside?.(store, log, server.url);
       log.info('stopping', { because: await stopReason });

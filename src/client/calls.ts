@@ -93,7 +93,7 @@ export function refusalOf(response: Response, body: unknown): Fault {
   return isProblem ? new CallRefused(body as ProblemMessage) : notOurs(response);
 }
 
-/** A proxy answered, or the server is not a coordinator. */
+/** A proxy responded, or the server is not a coordinator. */
 function notOurs({ status, url }: Response, cause?: unknown): Fault {
   // A custom fetch may leave the address out.
   const who = URL.canParse(url) ? new URL(url).origin : 'The server';

@@ -28,11 +28,13 @@ export interface ListFilter {
   readonly tag?: string;
   /** The key. */
   readonly key?: string;
-  /** The begin of the key. */
+  /** The beginning of the key. */
   readonly keyPrefix?: string;
-  /** The begin of the id. */
+  /** The beginning of the id. */
   readonly idPrefix?: string;
-  /** The begin of the id, if it has eight or more hexadecimal digits only; otherwise of the key. */
+  /**
+   * The beginning of the id, if it has eight or more hexadecimal digits only; otherwise of the key.
+   */
   readonly q?: string;
   /** The execution that spawned it. */
   readonly parent?: string;
@@ -309,8 +311,8 @@ export class Executions {
   }
 
   /**
-   * Asks the code, which answers with its handler of `ctx.onQuery`. A worker replays the history for
-   * it; nothing of the execution is written.
+   * Sends a query to the code and returns the result of its `ctx.onQuery` handler. A worker replays
+   * the history for it; nothing of the execution is written.
    */
   query(
     id: string,

@@ -24,7 +24,7 @@ export interface WatchOptions {
  */
 export type Seen =
   | { readonly kind: 'event'; readonly event: HistoryMessage }
-  /** Undefined when it is sealed by a codec that the coordinator has not. */
+  /** Undefined when it is sealed by a codec that the coordinator does not have. */
   | { readonly kind: 'progress'; readonly progress: unknown };
 
 interface Followed extends WatchOptions {
@@ -56,7 +56,8 @@ export async function* followed(client: Sends, source: Followed): AsyncGenerator
       // The coordinator is stopping; another one or its successor continues.
       hasBegun = true;
     } catch (error) {
-      // A coordinator that never answered probably does not exist, and a refusal would be repeated.
+      // A coordinator that never responded probably does not exist, and a refusal would be
+      // repeated.
       if (!hasBegun || error instanceof CallRefused || isOver()) throw error;
       onCut?.({ error, againInMs });
     }

@@ -19,8 +19,8 @@ export class ClientStream {
   }
 
   /**
-   * Undefined if the caller must send a request. The first message is one: a stream does not pay
-   * for itself in a program that sends one.
+   * Undefined if the caller must send a request. The first message is a request, because a stream
+   * costs more than it saves in a program that sends one message.
    */
   call(message: StreamedMessage): Promise<ReplyEnvelope> | undefined {
     if (this.#hasCalled) return this.#caller.request(message)?.then(unlessRefused);

@@ -1,4 +1,4 @@
-// Explains why an execution is not moving, with one sentence for every state. Pure.
+// Explains why an execution does not progress, with one sentence for every state. Pure.
 
 import { LEASE_CALL } from '../features/leases/model.ts';
 import { formatInstant, type Instant } from '../support/clock.ts';

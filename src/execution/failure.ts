@@ -5,7 +5,7 @@
  *
  * - `retryable`: try again.
  * - `permanent`: trying again cannot help.
- * - `denied`: the call was not let in, such as by a rate limit or an open circuit. It does not
+ * - `denied`: the service refused the call, such as by a rate limit, or an open circuit held it back. It does not
  *   count as an attempt.
  * - `unknown`: the call may have had its effect. It is tried again.
  */
@@ -32,7 +32,7 @@ export function locatedMessage({ message = '', location }: Partial<Failure>): st
   return location === undefined ? message : `${message} (${location})`;
 }
 
-// Decides when to try a failed step again. Pure: the caller rolls the dice.
+// Decides when to try a failed step again. Pure: the caller passes the random number.
 
 /** When a failed step is retried. Durations are in milliseconds. */
 export interface RetryPolicy {

@@ -1,4 +1,5 @@
-// Refusals of execution operations: every expected no, with the facts that its reader needs.
+// Refusals of execution operations: every expected negative result, with the facts that its reader
+// needs.
 
 import type { AwaitStatus } from '../features/awaits/model.ts';
 import { type Fence, formatFence } from '../lease/fence.ts';

@@ -131,7 +131,7 @@ export class FileGuard {
   }
 
   /**
-   * Runs any effect that the file stands for. No other writer is inside until it settles.
+   * Runs any effect under the mark of this file. No other writer is inside until it settles.
    *
    * The effect cannot use a guard of the same file.
    */

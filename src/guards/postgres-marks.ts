@@ -153,7 +153,7 @@ interface Entry {
   readonly sql: Statements;
   /** The rest of the time limit, for all waits together. */
   remainingMs(): number;
-  /** The answer is known, but the connection is unusable. */
+  /** The result is known, but the connection is unusable. */
   isBroken: boolean;
 }
 

@@ -1,10 +1,10 @@
 // The heartbeat loop: sends the session's heartbeats and derives authority from their replies.
 //
-//   R-3  An answer renews the session, reports its loss, or is unknown. Unknown neither extends nor
+//   R-3  A reply renews the session, reports its loss, or is unknown. Unknown neither extends nor
 //        ends anything; the deadline ends authority by itself.
 //   R-4  Heartbeats come about every third of the ttl, jittered. The first one is early, so that
 //        fleets spread out.
-//   R-5  A heartbeat that hangs does not delay the next one. A late answer counts from when its
+//   R-5  A heartbeat that hangs does not delay the next one. A late reply counts from when its
 //        request was sent, and only if that still helps (C-6).
 //   V-1  If the store has a notice for this session, the loop checks its leases *before* it extends
 //        authority. So no holder is promised time that a drain has taken away.

@@ -1,6 +1,6 @@
 // Leader election. Candidates wait in a queue, and the first one leads. The recipe awaits the
 // leader's work before it gives up the lead. If the leader dies, the next one leads within the ttl.
-// A candidate that loses its session opens another and stands again, until you stop it.
+// A candidate that loses its session opens another and joins the queue again, until you stop it.
 
 import type { HeldLease } from '../lease/held-lease.ts';
 import type { Session } from '../lease/live-session.ts';
@@ -40,7 +40,7 @@ export interface ElectOptions extends StandingOptions, Omit<TermOptions, 'clock'
   /**
    * Called with errors that the work throws, and with faults of the store that are not outages.
    *
-   * The candidate stands again, unless that cannot help: then its state is `failed`.
+   * The candidate joins the queue again, unless that cannot help: then its state is `failed`.
    */
   readonly onError?: (error: unknown) => void;
 }
@@ -51,7 +51,7 @@ export interface ElectOptions extends StandingOptions, Omit<TermOptions, 'clock'
  * - `standby`: it waits for the lead.
  * - `leading`: it leads.
  * - `stopped`: `stop` was called.
- * - `failed`: it does not stand again; `onError` got the reason.
+ * - `failed`: it does not join the queue again; `onError` got the reason.
  */
 export type ElectionState = 'standby' | 'leading' | 'stopped' | 'failed';
 
@@ -195,7 +195,7 @@ class Candidate implements Election {
     this.#lease = undefined;
     if (outcome.kind === 'threw') this.#fault(outcome.error);
     if (outcome.kind === 'still-running') {
-      // A candidate that stands again while its old work runs could lead twice at once.
+      // A candidate that joins the queue while its old work runs could lead twice at once.
       await Promise.race([outcome.over, whenAborted(signal)]);
       if (signal.aborted) return 'still-running';
     }

@@ -175,8 +175,8 @@ export function exitOf(
   return { exit: stopped ? 'yielded' : 'finished' };
 }
 
-// Decides if a main thread is wedged for good: it showed no progress in several checks in a row,
-// and authority has been over for as long as the grace. One check is not enough. After the whole
+// Decides if a main thread is stuck for good: it showed no progress in several checks in a row, and
+// authority has been over for as long as the grace. One check is not enough. After the whole
 // process was frozen, its threads wake together, and the main thread must get a chance to turn.
 
 const CHECKS_MIN = 3;

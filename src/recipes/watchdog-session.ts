@@ -1,6 +1,6 @@
 // A watchdog session, whose heartbeats prove progress. A thread sends them, so a busy event
 // loop does not lose its leases. It sends them only while the main thread has turned recently, or
-// is within a busy section that it announced with a limit. A wedged process loses its leases.
+// is within a busy section that it announced with a limit. A stuck process loses its leases.
 
 import { Worker } from 'node:worker_threads';
 import { type Moment, momentOf } from '../lease/authority.ts';

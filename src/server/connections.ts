@@ -37,7 +37,7 @@ export class AddressLimit {
  */
 const PIPELINED_MAX = 16;
 
-/** The unanswered requests of a connection. */
+/** The requests of a connection that have no response yet. */
 export class Pipelining {
   readonly #pending: WeakMap<Socket, number> = new WeakMap();
 

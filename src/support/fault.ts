@@ -1,4 +1,4 @@
-// Faults: unexpected failures. An expected no is a refusal, never a fault.
+// Faults: unexpected failures. An expected negative result is a refusal, never a fault.
 
 import type { Code } from './codes/catalogue.ts';
 

@@ -141,7 +141,10 @@ export class Crew {
       });
   }
 
-  /** Adds lines to the story when an order that was submitted now asks, and when it is answered. */
+  /**
+   * Adds lines to the story when an order that was submitted now asks its question, and when a
+   * person answers.
+   */
   awaitQuestion(id: ExecutionRecord['id']): void {
     this.#inBackground(narrateQuestion(this, id));
   }
@@ -211,7 +214,7 @@ export class Crew {
 // The demo's scenes: an order that needs approval, a worker that is frozen mid-step, and a payment that fails.
 
 const POLL_MS = 100;
-/** A scene gives up after this many looks. */
+/** A scene gives up after this many polls. */
 const POLLS_MAX = 400;
 /** A resumed worker writes at once or not at all, so this wait is short. */
 const LATE_WRITE_POLLS_MAX = 50;
@@ -248,7 +251,7 @@ async function narrateQuestion(crew: Crew, id: ExecutionRecord['id']): Promise<v
 
 const ANSWER_POLL_MS = 300;
 
-/** Waits without a limit. Adds nothing to the story if the answer came before the first look. */
+/** Waits without a limit. Adds nothing to the story if the answer came before the first poll. */
 export async function narrateAnswer(crew: Crew, id: ExecutionRecord['id']): Promise<void> {
   const isSettled = async (): Promise<boolean> =>
     (await crew.holdfast.history(id, { limit: 1_000 })).some(

@@ -39,7 +39,7 @@ export interface RunOutcome {
   readonly code: number;
   readonly exit: DeclaredExit;
   readonly cause?: string;
-  /** For people. Absent if the program's exit code says it all. */
+  /** For people. Absent if the program's exit code is explanation enough. */
   readonly text?: string;
 }
 

@@ -1,4 +1,4 @@
-// The coordinator to ask, and the key to use.
+// The coordinator to call, and the key to use.
 
 import { callOperation } from '../../client/calls.ts';
 import { HoldfastClient } from '../../client/client.ts';
@@ -12,7 +12,7 @@ import { type Flag, type Typed, UsageProblem } from '../command.ts';
 
 export const URL_DEFAULT = 'http://127.0.0.1:7433';
 
-/** The flags of every command that asks a coordinator. */
+/** The flags of every command that calls a coordinator. */
 export const CONNECTION_FLAGS: Readonly<Record<string, Flag>> = {
   url: {
     value: 'url',
@@ -100,7 +100,7 @@ export function keyHint(typed: Typed): string | undefined {
   return `HOLDFAST_KEY is not set in this shell. An admin creates keys with "${ownCommand()} keys create". The first start of "holdfast serve" printed the first key.`;
 }
 
-/** With a misspelt HOLDFAST_URL, the command would ask another coordinator than the user meant. */
+/** With a misspelt HOLDFAST_URL, the command would call another coordinator than the user meant. */
 async function refuseUnknown(variables: Readonly<Record<string, string>>): Promise<void> {
   if (Object.keys(variables).every((name) => CLIENT_VARIABLES.includes(name))) return;
   const { environmentSources } = await import('../../server/config.ts');

@@ -159,7 +159,8 @@ export function describeOverQuota(project: string, name: QuotaName, limit: numbe
   return `Project ${JSON.stringify(project)} may have at most ${limit} ${of}. Nothing was written. ${less}, or raise the quota: holdfast projects put ${project} --quota ${name}=<number>, or quotas.${name} for all projects.`;
 }
 
-// Refusals of operations on keys: every expected no, with the facts that its reader needs.
+// Refusals of operations on keys: every expected negative result, with the facts that its reader
+// needs.
 
 export interface OverQuota {
   readonly why: 'over-quota';
@@ -170,7 +171,7 @@ export interface OverQuota {
 
 /** The result of creating or replacing a row that has a quota. */
 export type PutWithinQuota =
-  /** `changed` is false if the same was there. */
+  /** `changed` is false if the same content was stored already. */
   { readonly kind: 'put'; readonly changed: boolean } | ({ readonly kind: 'refused' } & OverQuota);
 
 export type CreateKeyRefusal =

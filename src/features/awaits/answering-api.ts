@@ -1,5 +1,5 @@
 // Prepares an answer for the store: finds its interaction, checks the value, and encodes it. All of
-// that happens before the store is asked, so an invalid answer changes nothing.
+// that happens before the call to the store, so an invalid answer changes nothing.
 
 import type { EngineConfig, WorkerConfig } from '../../engine/config.ts';
 import { OperationRefused, StepFailed } from '../../engine/failures.ts';

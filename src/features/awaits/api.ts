@@ -69,12 +69,13 @@ export interface AnswerOptions extends InProject {
  *
  * - `answered`: the interaction has this answer.
  * - `kept`: the execution has not asked yet; the answer is kept until it does.
- * - `existing`: the same answer was there.
- * - `refused`: nothing was written; `why` is the reason.
+ * - `existing`: the same answer was stored already. - `refused`: nothing was written; `why` is the reason.
  */
 export type Answered =
   | {
-      /** `kept`: it is not asked yet. `existing`: the same answer was there. */
+      /**
+       * `kept`: the execution has not asked yet. `existing`: the same answer was stored already.
+       */
       readonly kind: 'answered' | 'kept' | 'existing';
       readonly settled: boolean;
     }

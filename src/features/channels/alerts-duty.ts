@@ -31,7 +31,7 @@ export interface AlertParts {
 
 const SPREAD = 0.1;
 const CHANNELS_AT_ONCE = 16;
-/** A round that lasts longer than so many times its interval has lost its channel. */
+/** A round that lasts longer than this many times its interval has lost its channel. */
 const LEASE_ROUNDS = 3;
 const LEASE_MS_MIN = 30_000;
 /** More rollups than this are left to the next round. */

@@ -65,7 +65,10 @@ export interface AlertsRead {
   readonly near: readonly AlertReading[];
 }
 
-/** An alert is cleared after so many rounds in a row in which its value was at most half. */
+/**
+ * An alert is cleared after this many rounds in a row in which its value was at most half the
+ * threshold.
+ */
 export const CALM_ROUNDS = 2;
 
 /** The most alerts that one round raises. The next round raises more. */

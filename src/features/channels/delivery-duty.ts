@@ -66,7 +66,7 @@ const SPREAD = 0.1;
 /** Messages of one channel at once, and channels of one project at once. */
 const ROOM = 16;
 const CHANNELS_OF_PROJECT = 8;
-/** A claim lasts so many times as long as an attempt may take. */
+/** A claim lasts this many times as long as an attempt may take. */
 const LEASE_TIMEOUTS = 2;
 const CLEAN_MS = 600_000;
 const CLEAN_PAGE = 500;
@@ -182,7 +182,7 @@ export class Deliveries {
     const { channel, deliveries } = claimed;
     const { store, random } = this.#parts;
     const sent = await Promise.all(deliveries.map((each) => this.#attempt(channel, each)));
-    // An attempt that this coordinator cut off counts as none: another one repeats it.
+    // An attempt that this coordinator cut off does not count: another coordinator repeats it.
     const over = sent.flatMap((each) => (each === undefined ? [] : [each]));
     const failed = over.filter(({ attempt }) => attempt.error !== undefined).length;
     const failures = failed === over.length ? failed : 0;

@@ -155,10 +155,10 @@ const secret = closed(
     secret: text('Verifies the signatures of its messages. Keep it secret.', SECRET_EXAMPLE),
     previous: optional(
       closed({
-        secret: text('The secret before, which signs too.', SECRET_EXAMPLE),
+        secret: text('The previous secret, which signs too.', SECRET_EXAMPLE),
         validUntil: documented(instant, 'When it stops signing.'),
       }),
-      'The secret before, for as long as it is valid.',
+      'The previous secret, for as long as it is valid.',
     ),
   },
   titled('ChannelSecret', { secret: SECRET_EXAMPLE }),
@@ -330,7 +330,7 @@ export const channelOperations = operationsOf('Channels', {
     responses: {
       200: { what: 'The new secret.', schema: secret },
       ...NO_CHANNELS,
-      409: { what: 'The secret before is still valid.', codes: ['secret-overlaps'] },
+      409: { what: 'The previous secret is still valid.', codes: ['secret-overlaps'] },
     },
   },
   testChannel: {

@@ -1,12 +1,13 @@
-// Channels: where a project announces what happened (CH-1 … CH-17). A message is written in the
-// transaction in which it happens, and delivered at least once under an id that stays the same.
+// Channels: the endpoints to which a project announces its events (CH-1 … CH-17). A message is
+// written in the transaction in which it happens, and delivered at least once under an id that
+// stays the same.
 
 import type { ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import { jittered, type Random } from '../../support/random.ts';
 import type { AlertLimits } from './alerts-model.ts';
 
-/** What a channel can announce. */
+/** The events that a channel can announce. */
 export const CHANNEL_EVENTS = [
   ...(['execution-ended', 'dead-letter-created'] as const),
   ...(['question-opened', 'question-reminded', 'question-answered', 'question-expired'] as const),
@@ -15,7 +16,7 @@ export const CHANNEL_EVENTS = [
 
 export type ChannelEvent = (typeof CHANNEL_EVENTS)[number];
 
-/** An await announces so many of its questions, as the triggers do (CH-12). */
+/** An await announces at most this many of its questions, as the triggers do (CH-12). */
 export const ANNOUNCED_QUESTIONS = 100;
 
 /** The event of a test message, which no channel needs to ask for. */
@@ -25,7 +26,7 @@ export const CHANNEL_KINDS = ['webhook', 'sqs'] as const;
 
 export type ChannelKind = (typeof CHANNEL_KINDS)[number];
 
-/** Names a secret, which a coordinator derives from a key of its own. It is no secret. */
+/** Names a secret, which a coordinator derives from a key of its own. The name is not secret. */
 export interface SecretName {
   /** The id of the coordinator's key. */
   readonly key: string;
@@ -55,7 +56,7 @@ export interface Channel extends ChannelContent {
   /** The circuit is open until then. */
   readonly openUntil?: Instant;
   readonly secret: SecretName;
-  /** The secret before, which also signs until `until`. */
+  /** The previous secret, which also signs until `until`. */
   readonly previous?: { readonly secret: SecretName; readonly until: Instant };
   readonly createdAt: Instant;
   readonly changedAt: Instant;
@@ -66,7 +67,7 @@ export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
 
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** One message of one channel, and what became of it. */
+/** One message of one channel, and the state of its delivery. */
 export interface DeliveryRecord {
   /** The id of the message: the same for each attempt, each replay and each channel. */
   readonly id: string;

@@ -74,7 +74,7 @@ export interface RotateChannel extends ChangeChannel {
 export type ChannelRotated =
   | { readonly kind: 'rotated'; readonly channel: Channel }
   | { readonly kind: 'unknown' }
-  /** The secret before is still valid. Nothing was written. */
+  /** The previous secret is still valid. Nothing was written. */
   | { readonly kind: 'overlaps'; readonly channel: Channel };
 
 export interface TestChannel extends ChangeChannel {

@@ -102,7 +102,7 @@ export const channelRoutes: readonly Route[] = routesOf(channelOperations, {
       const until = channel.previous && formatInstant(channel.previous.until);
       throw new ProblemReply(
         'secret-overlaps',
-        `Channel "${params.id}" was rotated, and its secret before is valid until ${until}. Nothing was written. Read the new secret: holdfast channel secret ${params.id} (GET /v1/channels/${params.id}/secret).`,
+        `Channel "${params.id}" was rotated, and its previous secret is valid until ${until}. Nothing was written. Read the new secret: holdfast channel secret ${params.id} (GET /v1/channels/${params.id}/secret).`,
       );
     }
     return { status: 200, body: secretMessage(settings, channel, coordinator.clock.wallMs()) };

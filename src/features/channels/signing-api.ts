@@ -1,5 +1,6 @@
-// Secrets and signatures of webhooks, as in Standard Webhooks. The secret of a channel follows from a
-// key of the coordinator and from the nonce of the channel, so a copy of the database signs nothing.
+// Secrets and signatures of webhooks, as in Standard Webhooks. The coordinator derives the secret
+// of a channel from one of its keys and the nonce of the channel, so a copy of the database is not
+// enough to sign.
 //
 // signature = base64(HMAC-SHA256(secret, id "." seconds "." body))
 
@@ -23,7 +24,10 @@ import type { Channel, DeliveryRecord, SecretName } from './model.ts';
 
 /** Channels of a coordinator. */
 export interface ChannelOptions {
-  /** Keys that the secrets of channels follow from. Removing a key ends the secrets of it. */
+  /**
+   * Keys from which the coordinator derives the secrets of channels. Removing a key ends the
+   * secrets that it derived from that key.
+   */
   readonly signing: LinkOptions;
   /**
    * Addresses that channels may have. `hosts` are names, such as `api.example.com` or

@@ -1,5 +1,5 @@
 // Erases the values of an ended execution and keeps its structure: kinds, names, times, codes and
-// ids stay, each value becomes its digest, and texts of errors and log lines go. Pure.
+// ids stay. Digests replace values, and texts of errors and log lines are removed. Pure.
 
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import { isTerminal } from '../../execution/execution.ts';
@@ -18,7 +18,7 @@ export const ERASED_BY = 'erased';
 /** Replaces texts for people, such as the message of an error. */
 export const ERASED_TEXT = 'erased';
 
-/** A row can refer to a large value for the first time so long after its put, as in X-78. */
+/** A row can refer to a large value for the first time this long after its put, as in X-78. */
 export const PUT_BEFORE_MS = 600_000;
 
 type EraseDecision =

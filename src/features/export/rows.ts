@@ -70,22 +70,22 @@ interface LeftTable {
 
 /** Tables that stay behind. A seal refuses writes to them all the same. */
 export const LEFT_TABLES: readonly LeftTable[] = [
-  { name: 'meta', why: 'is about one store: what must go on from it is among the counters' },
+  { name: 'meta', why: 'describes one store; the counters of the export continue its numbers' },
   {
     name: 'ticket',
-    why: 'who waits does so with a session, and all end with the seal: it asks again',
+    why: 'waiters belong to sessions, which all end with the seal; they queue again',
   },
   {
     name: 'worker',
-    why: 'is said by sessions, and all end with the seal: their workers say it again',
+    why: 'announcements belong to sessions, which all end with the seal; workers announce again',
   },
-  { name: 'worker_route', why: 'goes with what its worker said' },
-  { name: 'rollup', why: 'is counted again from the executions' },
-  { name: 'rollup_position', why: 'goes with the rollups' },
+  { name: 'worker_route', why: 'belongs to the announcement of its worker' },
+  { name: 'rollup', why: 'the new store counts the executions again' },
+  { name: 'rollup_position', why: 'belongs to the rollups' },
   {
     name: 'input',
     only: 'sqlite',
-    why: 'goes with its execution, of which it is a column elsewhere',
+    why: 'the export has it as a column of its execution',
   },
 ];
 

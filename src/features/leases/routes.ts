@@ -255,7 +255,7 @@ function termIn({ project }: Caller, { key, fence }: GivenTerm): Verify {
 
 type GivenOperation = GivenTerm & Record<'request' | 'actor' | 'reason', string>;
 
-/** Names the person, and the key that shows who that can be (J-8). */
+/** Names the person and the access key of the request (J-8). */
 function operationIn(caller: Caller, { request, ...body }: GivenOperation): Revoke {
   const actor = parseText('actor', body.actor);
   return {

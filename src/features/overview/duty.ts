@@ -1,5 +1,5 @@
 // Keeps the rollups up to date. The holder of the lease does it for all, off the path of
-// claims and ends. Whoever reads trends rolls up first, so this is rarely needed.
+// claims and ends. A read of trends rolls up first, so this duty rarely has work.
 
 import type { EngineConfig } from '../../engine/config.ts';
 import { SingleDuty } from '../../engine/worker/single-duty.ts';

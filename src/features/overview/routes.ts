@@ -221,7 +221,10 @@ async function trendsOf(
   };
 }
 
-/** Makes the figures fresh. The reply says until when they are complete, so a failure is no harm. */
+/**
+ * Updates the rollups. The reply has the time up to which they are complete, so a failure does no
+ * harm.
+ */
 function rolledUp(coordinator: Coordinator): Promise<void> {
   const { executions } = coordinator.store;
   return rollUps.found(coordinator, '', () =>

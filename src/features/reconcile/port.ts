@@ -9,7 +9,7 @@ export interface ReconcileStore {
 
 export interface Reconcile {
   readonly part: ReconcilePart;
-  /** The end of the page before. */
+  /** The end of the previous page. */
   readonly after?: string;
   readonly limit: number;
   /** Reports and changes nothing. */

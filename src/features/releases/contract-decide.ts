@@ -347,7 +347,8 @@ function restOf(node: Node): Json {
 }
 
 /**
- * Unions, patterns, references and library extensions: they differ, and this code cannot tell how.
+ * Unions, patterns, references and library extensions: they differ, and this code cannot compare
+ * them further.
  */
 function otherChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
   const known = new Set([...STRUCTURE, ...LOWER_BOUNDS, ...UPPER_BOUNDS, ...WORDS]);

@@ -259,7 +259,8 @@ export function takesWork({ is }: Pick<Announced, 'is'>): boolean {
   return is === 'ready' || is === 'starting';
 }
 
-// Refusals of operations on releases: every expected no, with the facts that its reader needs.
+// Refusals of operations on releases: every expected negative result, with the facts that its
+// reader needs.
 
 /**
  * Why an operation on the release `name` of `pipeline` was refused. Nothing was written.

@@ -171,8 +171,8 @@ function confidenceIn({ model, goals }: Choice, chosen: Candidate): 'high' | 'me
   return isKnown && spreadOf(model.crashesPerHour) <= SPREAD_MAX ? 'high' : 'medium';
 }
 
-// A described world instead of a recorded one. The rates are taken as given, so the only
-// uncertainty is their correctness.
+// Assumed rates instead of recorded ones. The advisor takes them as exact, so the advice is only as
+// good as they are.
 
 /** Rates that you assume instead of recording them. Durations are in milliseconds. */
 export interface Assumptions {
@@ -235,7 +235,7 @@ export function assumedModel(assumed: Assumptions): LeaseModel {
     roundTripMs,
     roundTripTailMs,
     roundTripVarianceMs2: ((roundTripTailMs - roundTripMs) / TAIL_DEVIATIONS) ** 2,
-    // A try without an answer ends at its time limit, which grows with the ttl.
+    // A try without a reply ends at its time limit, which grows with the ttl.
     failedTripMs: (wanted) => Math.max(roundTripMs, (roundTripTailMs * wanted) / ttlMs),
     pauses: new AssumedPauses(assumed.pausesPerDay / HOURS_PER_DAY, assumed.pauseMs),
     crashes: Number.POSITIVE_INFINITY,

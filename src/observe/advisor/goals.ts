@@ -1,5 +1,5 @@
-// The user's goals: prices for failures, and limits that no price can buy off. The presets are a
-// start; you can replace every number.
+// The user's goals: prices for failures, and hard limits. The presets are a start; you can replace
+// every number.
 
 import { InvalidInput } from '../../support/fault.ts';
 import { nearestName, rejectUnknownOptions, shown } from '../../support/options.ts';

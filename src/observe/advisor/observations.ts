@@ -230,8 +230,8 @@ function currentSettings(
   return { ttlMs, heartbeatMs, graceMs, guardMs, driftPpm, ...present({ checkpointMs }) };
 }
 
-// Aggregates the reports of one session. A renewal is a gap: from sending one answered heartbeat to
-// the answer of the next, whatever came in between.
+// Aggregates the reports of one session. A renewal is a gap: from sending one heartbeat that got a
+// reply to the reply of the next, whatever came in between.
 
 /** One renewal of a session. Durations are in milliseconds. */
 export interface Renewal {

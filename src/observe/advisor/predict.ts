@@ -138,16 +138,16 @@ export function uniformSumQuantile(a: number, b: number, share: number): number 
 interface Renewing {
   /** The duration of one renewal: authority for a lapse, the ttl for a loss. */
   readonly lastsMs: number;
-  /** From an answer to the next heartbeat. */
+  /** From a reply to the next heartbeat. */
   readonly heartbeatMs: number;
   /** From a failed try to the next one. */
   readonly retryMs: number;
-  /** From a request to its answer, and to the knowledge that there will be none. */
+  /** From a request to its reply, and to the time-out without one. */
   readonly roundTripMs: number;
   readonly failedTripMs: number;
 }
 
-/** The number of tries of one renewal that can get an answer in time. */
+/** The number of tries of one renewal that can get a reply in time. */
 export function attemptsThatFit(renewing: Renewing): number {
   const { lastsMs, heartbeatMs, retryMs, roundTripMs, failedTripMs } = renewing;
   const afterFirst = lastsMs - heartbeatMs - roundTripMs;
@@ -191,7 +191,7 @@ const SLACK_POINTS = 33;
 
 /**
  * A pause starts at any moment between two renewals. So its slack is uniform between the time left
- * just before the next renewal is sent and just after one was answered.
+ * just before the next renewal is sent and just after a reply arrived.
  */
 export function lossesByPauses(renewing: Renewing, pauses: Pick<PauseRates, 'perHour'>): Estimate {
   const { lastsMs, heartbeatMs, roundTripMs } = renewing;

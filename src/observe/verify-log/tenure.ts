@@ -156,7 +156,7 @@ function grantProblems(
 ): readonly Violation[] {
   const { key, fence, place } = reported;
   const known = seen.issued.get(fence);
-  // A holder may report the same grant twice, because it repeats an attempt until it gets an answer
+  // A holder may report the same grant twice, because it repeats an attempt until it gets a reply
   //
   if (known !== undefined && (known.key !== key || known.session !== reported.session)) {
     return [reissued(reported, known)];

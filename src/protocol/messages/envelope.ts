@@ -111,7 +111,7 @@ export interface TransportRequest {
  * await openWorker({ transport, pipelines: [order] });
  */
 export interface Transport {
-  /** Calls the listener when an execution may have become ready. Absent: workers ask. */
+  /** Calls the listener when an execution may have become ready. Absent: workers poll. */
   onWakeup?(listener: () => void): () => void;
   /** The name that operators see, such as `REST` or `gRPC`. */
   readonly name: string;

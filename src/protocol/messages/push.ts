@@ -58,7 +58,7 @@ export const pushResult = closed({
   /** The claim that it concerns. Absent for a probe. */
   id: optional(executionId),
   fence: optional(fence),
-  /** The nonce of the probe that it answers. */
+  /** The nonce of the probe that it replies to. */
   nonce: optional(Type.String({ maxLength: 64 })),
   /**
    * Nothing was tried: the pipeline is unknown, no slot is free, or the command is for another

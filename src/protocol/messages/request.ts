@@ -103,7 +103,7 @@ export interface ApiRequest<Body> {
 }
 
 /**
- * Takes the path's parameters from `said`. The rest is the query of a GET, or the body of other
+ * Takes the path's parameters from `request`. The rest is the query of a GET, or the body of other
  * methods.
  */
 export function requestTo<At extends Address>(

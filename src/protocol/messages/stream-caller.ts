@@ -25,7 +25,7 @@ export interface StreamedMessage extends AwaitedMessage {
   readonly body?: object | undefined;
 }
 
-/** A stream without a message for so long is closed, unless it keeps the process alive. */
+/** A stream without a message for this long is closed, unless it keeps the process alive. */
 const IDLE_MS = 10_000;
 const AGAIN_MS_MIN = 100;
 const AGAIN_MS_MAX = 30_000;
@@ -75,7 +75,7 @@ export class StreamCaller {
     return this.#opening;
   }
 
-  /** Gives a silent coordinator up. Its messages may have had their effect. */
+  /** Gives up a silent coordinator. Messages to it may have had their effect. */
   giveUp(why: string): void {
     this.#connection?.cut(why);
   }

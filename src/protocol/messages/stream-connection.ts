@@ -13,7 +13,7 @@ export const FRAME_BYTES_MAX = 1024 * 1024;
 export const FRAME_MESSAGES_MAX = 1_000;
 /** The longest time until the coordinator has accepted the connection. */
 const OPEN_MS = 5_000;
-/** A longer message is a request of its own, so that it holds no other up. */
+/** A longer message is a request of its own, so that it delays no other. */
 const MESSAGE_CHARS_MAX = 64 * 1024;
 /** Beyond this, the next message begins another frame. A character takes up to three bytes. */
 const FRAME_CHARS = 128 * 1024;
@@ -100,7 +100,7 @@ export class StreamConnection {
     });
   }
 
-  /** Ends it at once, without a word to a coordinator that may be silent. */
+  /** Ends it at once, and sends nothing to a coordinator that may be silent. */
   cut(why: string): void {
     this.#socket.terminate();
     this.#broke(why);

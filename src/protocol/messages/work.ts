@@ -327,7 +327,7 @@ export const writeMessage = Type.Union(
 
 export type WriteMessage = Static<typeof writeMessage>;
 
-/** One answer per write, in order: the store's, or the fault that prevented one. */
+/** One result per write, in order: the store's, or the fault that prevented one. */
 export interface WritesReply {
   readonly results: readonly (
     | { readonly kind: string }

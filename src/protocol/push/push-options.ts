@@ -52,8 +52,8 @@ export interface PushOptions {
     readonly http?: boolean;
   };
   /**
-   * Milliseconds without a response after which an endpoint is asked for its pipelines. After two
-   * such periods it counts as stuck. Default 30,000.
+   * Milliseconds without a response after which the coordinator asks an endpoint for its pipelines.
+   * After two such periods it counts as stuck. Default 30,000.
    */
   readonly probeMs?: number;
   /**
@@ -160,7 +160,7 @@ function openNameOf(what: string, given: unknown): PipelineName {
 }
 
 // A holder of an endpoint's keys can make calls for it. If endpoints of several projects share
-// keys, each can make calls for the others, and answer in their place.
+// keys, each can make calls for the others, and respond in their place.
 
 /** A warning for the operator. Undefined if every project has keys of its own. */
 export function sharedKeysWarning(endpoints: readonly Endpoint[]): string | undefined {

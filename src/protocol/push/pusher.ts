@@ -111,7 +111,7 @@ export class Pusher {
     }
   }
 
-  /** Probes an endpoint that was silent, and announces one that answered. */
+  /** Probes an endpoint that was silent, and announces one that responded. */
   async #prove(): Promise<void> {
     const { clock } = this.#parts.coordinator;
     const standing = this.#standing;

@@ -1,6 +1,6 @@
-// Tracks an endpoint: its announced pipelines and release, and whether it answers. After a silence
+// Tracks an endpoint: its announced pipelines and release, and whether it responds. After a silence
 // the coordinator probes it, on the same path as calls. It announces the result for the sessions of
-// its calls. So an endpoint that stops answering shows up like any worker that takes nothing
+// its calls. So an endpoint that stops responding shows up like any worker that takes nothing
 // (RE-11).
 
 import { ownNamesFor } from '../../engine/worker/own-pipelines.ts';
@@ -36,7 +36,7 @@ export class Standing {
     this.#parts = parts;
   }
 
-  /** The pipelines to claim for it; empty before it has answered. */
+  /** The pipelines to claim for it; empty before its first response. */
   get claimFor(): { readonly pipelines: readonly PipelineName[]; readonly release?: string } {
     const pipelines = this.#pipelines ?? [];
     return { pipelines, ...(this.#release === undefined ? {} : { release: this.#release.name }) };
@@ -55,13 +55,13 @@ export class Standing {
     return this.#pipelines !== undefined && nowMs - this.#announcedAt >= this.#parts.probeMs;
   }
 
-  /** The time until the next probe or announcement, if it has ever answered. */
+  /** The time until the next probe or announcement, if it has ever responded. */
   dueInMs(nowMs: number): number {
     if (!this.isKnown) return Infinity;
     return Math.max(1, Math.min(this.#repliedAt, this.#announcedAt) + this.#parts.probeMs - nowMs);
   }
 
-  /** The endpoint answered a call. */
+  /** The endpoint responded to a call. */
   onReply(nowMs: number): void {
     this.#repliedAt = nowMs;
   }
@@ -116,9 +116,9 @@ export class Standing {
   }
 }
 
-// A circuit breaker. It stops calls to an endpoint that does not answer, and later tries one
-// request at a time. Only an answered call closes it, because probes may pass where calls fail. A
-// call that the breaker stops counts as denied, not as failed (M-29).
+// A circuit breaker. It stops calls to an endpoint that does not respond, and later tries one
+// request at a time. Only a call with a response closes it, because probes may pass where calls
+// fail. A call that the breaker stops counts as denied, not as failed (M-29).
 
 interface EndpointCircuit {
   /** This many failures in a row open the circuit. */
@@ -148,18 +148,18 @@ export class Circuit {
     if (this.#failures >= this.#options.failuresMax) this.#isProbing = true;
   }
 
-  /** A request finished without a verdict on calls, such as an answered probe. */
+  /** A request finished that proves nothing about calls, such as a probe with a response. */
   returned(): void {
     this.#isProbing = false;
   }
 
-  /** The endpoint answered a call, with any result. */
+  /** The endpoint responded to a call, with any result. */
   succeeded(): void {
     this.#failures = 0;
     this.#isProbing = false;
   }
 
-  /** The endpoint did not answer, or answered wrongly. */
+  /** The endpoint did not respond, or its response was not valid. */
   failed(nowMs: number): void {
     this.#failures += 1;
     this.#isProbing = false;

@@ -11,7 +11,7 @@ import { historyMessage, readable } from './executions.ts';
 import { executionFor } from './handling.ts';
 import { type Coordinator, ProblemReply, projectShare, type Route, routesOf } from './route.ts';
 
-/** Wakeups are the rule; the poll finds what a lost one was about. */
+/** Wakeups trigger most reads; the poll covers lost wakeups. */
 const POLL_MS = 10_000;
 const PAGE = 200;
 /** A look at the record and a page of history cost as much as many small requests. */

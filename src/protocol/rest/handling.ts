@@ -59,7 +59,7 @@ export function writtenTimes<Record extends object, Name extends keyof Record & 
   return Object.fromEntries(texts);
 }
 
-// Answers unchanged reads with 304; the digest of the content is the tag.
+// Responds with 304 to unchanged reads; the digest of the content is the tag.
 
 export function withEtag(body: unknown, ifNoneMatch: string | undefined): Reply {
   const etag = etagOf(Buffer.from(JSON.stringify(body)));

@@ -1,7 +1,7 @@
-// The coordinator's answer to each message of the worker protocol, for every transport. The fence
-// in the store's predicate decides, as for embedded workers. This file checks that no worker
-// reaches another project or acts for another worker. A session belongs to the key that opened it.
-// Its claims, and everything that an owner's write submits, belong to its project.
+// Handles each message of the worker protocol, for every transport. The fence in the store's
+// predicate decides, as for embedded workers. This file checks that no worker reaches another
+// project or acts for another worker. A session belongs to the key that opened it. Its claims, and
+// everything that an owner's write submits, belong to its project.
 
 import type { Static, TObject } from 'typebox';
 import { type ExecutionRecord, storedValues } from '../../execution/execution.ts';
@@ -258,7 +258,7 @@ export const workHandlers: WorkHandlers = {
 };
 
 /**
- * The most claims per lane in one answer, because each carries its input. A worker with room claims
+ * The most claims per lane in one reply, because each carries its input. A worker with room claims
  * again.
  */
 const OF_LANE_MAX = 250;

@@ -1,4 +1,4 @@
-// Writes of owners: converts messages into requests to the port, and collects the answers.
+// Writes of owners: converts messages into requests to the port, and collects the results.
 
 import { interactionIdOf } from '../../engine/ids.ts';
 import { whyOf } from '../../engine/store-replies.ts';
@@ -307,7 +307,7 @@ const ROTATIONS_MAX = 10;
 interface Opened {
   readonly project: string;
   readonly owner: Owner;
-  /** The key that opened it, and the keys that replaced that one. Empty: any key of the project. */
+  /** The key that opened it, and the keys that replaced it. Empty: any key of the project. */
   readonly keys: Set<string>;
 }
 
@@ -472,7 +472,7 @@ export function noteRefused(
 // A store that gets a fence it never issued halts all grants, because it may be an older copy of
 // itself. A key of one project must not cause that for all. So check fences from the wire first.
 // Fences up to the highest one seen here were issued. Above it, the row of the execution decides.
-// An execution of another project gets the same answer as a missing one.
+// An execution of another project gets the same reply as a missing one.
 
 const highest: WeakMap<CoordinatorStore, number> = new WeakMap();
 

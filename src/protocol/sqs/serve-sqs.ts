@@ -60,13 +60,13 @@ const HELD_MS = 20_000;
 const PAUSE_MS = 1_000;
 /** The most messages that one coordinator handles at once. Each project has a fair part of them. */
 const UNDER_WAY_MAX = 100;
-/** With these and the next ten, a project that is alone has not all of its part yet. */
+/** With these and the next ten, a project that is alone stays below its part. */
 const UNSHARED_MAX = 40;
-/** Receiving and deleting a message, and sending its reply, cost as much as so many requests. */
+/** Receiving and deleting a message, and sending its reply, cost as much as this many requests. */
 const MESSAGE_WEIGHT = 16;
 /** A message beyond its project's part returns after its own age, within these bounds. */
 const POSTPONED_MS = { min: 1_000, max: 60_000 } as const;
-/** A message that failed this many times will not succeed. */
+/** A message that failed this many times goes to the queue for people. */
 const DELIVERIES_MAX = 5;
 /** A reply is useful only while a worker waits for it. */
 const REPLY_MS = 60_000;

@@ -113,7 +113,7 @@ const READS: ReadonlySet<string> = new Set([
 const NONE = (): void => undefined;
 
 /**
- * Keeps a reply of so many bytes in memory until its peer has read it. Returns the function that
+ * Keeps a reply of this many bytes in memory until its peer has read it. Returns the function that
  * frees its room, or undefined if the reply must be refused.
  */
 export function roomFor(
@@ -126,7 +126,7 @@ export function roomFor(
   return free ?? (READS.has(kind) ? undefined : NONE);
 }
 
-/** The reply instead of one that has no room. */
+/** The reply that replaces one without room. */
 export function refusedReply({ id }: ReplyEnvelope): ReplyEnvelope {
   const { isFault: _, ...problem } = problemFrom(tooMuchUnread());
   return { v: WORK_VERSION, id, problem };

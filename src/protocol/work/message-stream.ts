@@ -84,7 +84,7 @@ export class MessageStream {
     this.#cancelLate = coordinator.timers.after(slowMs, () => this.#wire.cut());
   }
 
-  /** A frame has arrived. It keeps its room until its messages are answered. */
+  /** A frame has arrived. It keeps its room until its messages have replies. */
   async take(frame: string): Promise<void> {
     const free = this.#takeRoom();
     try {

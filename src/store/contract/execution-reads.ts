@@ -9,7 +9,7 @@ import type { Attachment, Submit, SubmitResult } from './execution-store.ts';
 
 export interface ExecutionReads {
   /**
-   * Returns the answer that this submission would get if its id or key is taken. Otherwise
+   * Returns the result that this submission would get if its id or key is taken. Otherwise
    * undefined.
    */
   submitted(request: Submit): Promise<SubmitResult | undefined>;

@@ -139,11 +139,11 @@ export interface WorkerExecutions
 
 /** The verbs of workers. */
 export interface ExecutionOwning {
-  /** If the answer is lost, the session's next claim returns the same executions again. */
+  /** If the reply is lost, the session's next claim returns the same executions again. */
   claim(request: Claim): Promise<ClaimResult>;
   /**
    * Lists the executions that a session runs, as it claimed them, by fence. A worker calls it after
-   * it lost an answer (X-27).
+   * it lost a reply (X-27).
    */
   carried(query: ReadCarried): Promise<readonly Claimed[]>;
   /**
@@ -298,7 +298,7 @@ export interface OwnerWrite {
   readonly attributes?: Attributes;
   /**
    * The writer's project, as the coordinator found it. Quotas count by it, and replays return
-   * answers only within it (X-4).
+   * results only within it (X-4).
    */
   readonly project?: ProjectName;
 }

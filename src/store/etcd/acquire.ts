@@ -131,7 +131,7 @@ async function chargeLoser(
   if (until !== undefined) tx.put(tx.keys.flap(lease.key, owner), String(until));
 }
 
-/** The result of one try: an answer, or the work to do before the next. */
+/** The result of one try: a reply, or the work to do before the next. */
 type Outcome =
   | { readonly kind: 'answered'; readonly reply: AcquireResult }
   | { readonly kind: 'granted'; readonly entry: Entry; readonly lease: LeaseRecord }

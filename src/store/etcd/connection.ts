@@ -170,8 +170,9 @@ export class Connection {
   }
 
   /**
-   * Records who replied. Use it only for linearizable requests: a lagging member answers watches
-   * and renewals with an old term. Replies may overtake each other, so the newest term stays.
+   * Records which member replied. Use it only for linearizable requests: a lagging member replies
+   * to watches and renewals with an old term. Replies may overtake each other, so the newest term
+   * stays.
    */
   identify(header: Header | undefined): Identity {
     if (header === undefined) return NO_IDENTITY;

@@ -82,7 +82,7 @@ export class Transaction {
     return this.#revision === 0 ? this.#connection.log.newest : this.#revision;
   }
 
-  /** The identity of the cluster that answered its reads, or the last known one. */
+  /** The identity of the cluster that replied to its reads, or the last known one. */
   get identity(): Identity {
     return this.#identity ?? this.#connection.identity;
   }

@@ -22,8 +22,8 @@ export async function sweep(database: Database, request: Sweep): Promise<Swept> 
   const ended = await recordEnds(database, limit);
   await dropDeadTickets(database);
   const deleted = await deleteOld(database, limit);
-  // Overdue sessions without proof of expiry do not count as more work: sweeping again now would
-  // not end them.
+  // Overdue sessions without proof of expiry do not count as more work: another sweep now would not
+  // end them.
   const more = (overdue.length > limit && expired.length > 0) || ended.length >= limit;
   return { expired, ended, deleted, paused, more };
 }

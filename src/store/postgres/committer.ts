@@ -1,6 +1,6 @@
 // Group commit: items that arrive during a flush form the next flush.
 //
-//   push ──▶ queue ──▶ lane free: up to 1,000 items ──▶ flush: one statement ──▶ answers
+//   push ──▶ queue ──▶ lane free: up to 1,000 items ──▶ flush: one statement ──▶ results
 //                          ▲                             │
 //                          └── items that share a key    └─▶ not done: each is settled alone
 //
@@ -56,7 +56,7 @@ interface Queued<Item, Result> {
   readonly keys: string | readonly string[];
   readonly resolve: (result: Result) => void;
   readonly reject: (reason: unknown) => void;
-  /** A flush with this item got no answer, so the item may have been applied. */
+  /** A flush with this item got no reply, so the item may have been applied. */
   isUnclear: boolean;
 }
 
@@ -112,7 +112,7 @@ export class Committer<Item, Result> {
     });
   }
 
-  /** Refuses new items, and resolves when all items have an answer. */
+  /** Refuses new items, and resolves when all items have a result. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#pending === 0) return;
@@ -165,7 +165,7 @@ export class Committer<Item, Result> {
     return batch.sort((a, b) => (a.keys < b.keys ? -1 : 1));
   }
 
-  /** Never rejects. It answers every item of the batch or queues it again. */
+  /** Never rejects. It settles every item of the batch or queues it again. */
   async #run(batch: readonly Queued<Item, Result>[]): Promise<void> {
     try {
       const results = await this.#repeat(batch);

@@ -318,7 +318,7 @@ function* submitted(request: Submit): Script<SubmitResult | undefined> {
 }
 
 /**
- * Decides the answer to a submit that was not inserted. Undefined means that the caller can insert
+ * Decides the result of a submit that was not inserted. Undefined means that the caller can insert
  * it now: the earlier execution is gone, or its key moved to a successor.
  */
 export function* existingSubmit(request: Submit): Script<SubmitResult | undefined> {

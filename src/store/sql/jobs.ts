@@ -41,7 +41,7 @@ const KEPT = ofItems(`
     join hf.job_item as j on j.job_id == n.job and j.target_id = n.target`);
 
 // If two transactions process one item, the second violates the primary key. Its retry finds the
-// first one's answer.
+// first one's result.
 const KEEP = ofItems(`
   insert into hf.job_item (job_id, target_id, at, outcome, made, answer)
   select n.job, n.target, hf_now(), n.outcome, n.made, n.answer
@@ -98,7 +98,7 @@ export interface OfJob {
 }
 
 /**
- * Returns the stored answer of an item, or runs the operation and stores its answer, refusals
+ * Returns the stored result of an item, or runs the operation and stores its result, refusals
  * included (Y-23).
  */
 export function* onceOfJob<Result extends ItemResult>(
@@ -119,7 +119,7 @@ export function itemName({ job, target }: OfJob): string {
   return `${job} ${target}`;
 }
 
-/** Returns answers by item name. Items that have not run are missing. */
+/** Returns results by item name. Items that have not run are missing. */
 export function* keptResults<Result extends ItemResult>(
   items: readonly OfJob[],
 ): Script<ReadonlyMap<string, Result>> {
@@ -138,7 +138,7 @@ export function* keepResults(
   yield* all(KEEP, { items: JSON.stringify(items) });
 }
 
-/** An answer that is already stored stays. */
+/** A result that is already stored stays. */
 function* noteJobItem({ job, target, outcome }: NoteJobItem): Script<void> {
   yield* all(NOTE, { job, target, ...fromRefusedItem(outcome) });
 }

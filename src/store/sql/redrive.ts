@@ -65,7 +65,7 @@ export type InsertRedriven = (redriven: readonly Redriven[]) => Script<readonly 
  */
 export type RedriveResults = readonly (RedriveResult | undefined)[];
 
-/** Items that already have an answer get the same one again (Y-23). */
+/** Items that already have a result get the same one again (Y-23). */
 export function* redriveAll(
   requests: readonly Redrive[],
   insert: InsertRedriven,

@@ -1,6 +1,6 @@
 // The open database: group commit for writes, snapshots for reads.
 //
-//   verbs ──▶ queue ──▶ flush: begin immediate · read the clock · every operation · commit ──▶ answers
+//   verbs ──▶ queue ──▶ flush: begin immediate · read the clock · every operation · commit ──▶ results
 //                ▲                     │ another process has the lock: pause, then try again
 //                └─────────────────────┘
 //
@@ -213,7 +213,7 @@ export class Database {
     return this.#connection.file;
   }
 
-  /** Waits until every queued operation has its answer. */
+  /** Waits until every queued operation has its result. */
   close(): Promise<void> {
     this.#closing ??= this.#drain().then(() => {
       this.hints.clear();
@@ -381,7 +381,7 @@ export class Database {
     return performed;
   }
 
-  /** Nothing of it was kept, so its answer need not wait for a commit. */
+  /** Nothing of it was kept, so its result need not wait for a commit. */
   #answerUndone(queued: Queued | undefined, error: unknown): boolean {
     if (!(error instanceof TransactionUndone)) return false;
     this.#connection.undo();

@@ -41,7 +41,7 @@ const WAITING_KEYS = 'select distinct key from ticket';
 
 /** Thrown by an operation that ended the transaction itself, with all its writes. */
 export class TransactionUndone extends Error {
-  /** The answer of that operation. All others run again. */
+  /** The result of that operation. All others run again. */
   readonly result: unknown;
 
   constructor(result: unknown) {

@@ -59,7 +59,7 @@ function holdOf(request: ClaimEnd): number {
   return request.paused === true ? blocked | HOLD_BITS.paused : blocked;
 }
 
-/** Returns `answer` for each execution that was let go. */
+/** Returns `answer` for each execution whose claim ended. */
 async function endClaims<Result>(
   parts: Parts,
   requests: readonly ClaimEnd[],

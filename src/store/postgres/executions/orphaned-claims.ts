@@ -83,7 +83,7 @@ export class OrphanedClaims {
     }
   }
 
-  /** The claim was answered, or certainly not applied. */
+  /** The claim got a reply, or was certainly not applied. */
   settled(session: SessionId): void {
     const watch = this.#watches.get(session);
     if (watch === undefined) return;
@@ -91,7 +91,7 @@ export class OrphanedClaims {
     if (watch.sent === 0 && watch.suspectUntilMs === undefined) this.#watches.delete(session);
   }
 
-  /** The claim was not answered and may have been applied. */
+  /** The claim got no reply and may have been applied. */
   suspect(session: SessionId): void {
     const watch = this.#watches.get(session);
     if (watch === undefined) return;

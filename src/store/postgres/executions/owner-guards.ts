@@ -70,7 +70,7 @@ export function bothWays(make: (isKnown: boolean) => string): (isKnown: boolean)
   return (isKnown) => (isKnown ? known : unknown);
 }
 
-/** Returns one answer per item. Undefined for items that did not succeed. */
+/** Returns one result per item. Undefined for items that did not succeed. */
 export function resultsFrom<Result>(
   row: ResultRow | undefined,
   count: number,

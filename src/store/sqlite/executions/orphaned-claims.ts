@@ -71,7 +71,7 @@ export class OrphanedClaims {
     if (unconfirmed?.size === 0) this.#unconfirmed.delete(session);
   }
 
-  /** Claims that were checked and are not in the answer did not happen. */
+  /** Claims that were checked and are not in the result did not happen. */
   #suspect(session: SessionId, { result, checked }: Attempt): void {
     const unconfirmed = this.#unconfirmed.get(session) ?? new Map<number, Claimed>();
     for (const { fence } of checked) unconfirmed.delete(fence);

@@ -29,8 +29,8 @@ export const OWNED = `
      and session_id = :session    -- guard: session
      and :open                    -- guard: ended`;
 
-// If another event has this seq, nothing is appended (X-4). This uses `or ignore`, because for `on
-// conflict` SQLite first copies every page. The answer contains the inbox count, so the guard
+// If another event has this seq, nothing is appended (X-4). This uses `or ignore`, because for
+// `on conflict` SQLite first copies every page. The result contains the inbox count, so the guard
 // compares it: reading it in the same statement would cost a tenth more.
 const APPEND_OWNED = ofKinds((kind) =>
   positional(
