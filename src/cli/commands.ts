@@ -74,7 +74,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       load: async () => (await executions()).historyCommand,
     },
     explain: {
-      summary: 'Show why an execution is not moving, and the fix',
+      summary: 'Show why an execution does not progress, and the fix',
       examples: [`holdfast explain ${EXECUTION}`, `holdfast explain ${EXECUTION} --json`],
       load: async () => (await executions()).explainCommand,
     },
@@ -119,7 +119,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       load: async () => (await import('../features/updates/cli.ts')).updateCommand,
     },
     query: {
-      summary: 'Ask the code of an execution and print the answer',
+      summary: 'Send a query to the code of an execution and print the reply',
       examples: [`holdfast query ${EXECUTION} status`, `holdfast query ${EXECUTION} item '"tent"'`],
       load: async () => (await import('../features/updates/cli.ts')).queryCommand,
     },
@@ -227,7 +227,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       load: async () => (await import('../features/channels/cli.ts')).channelCommand,
     },
     audit: {
-      summary: 'List who did what: operations of people, newest first',
+      summary: 'List operations by people, newest first',
       examples: [
         'holdfast audit --from 2026-11-17T02:00:00Z --to 2026-11-17T03:00:00Z',
         'holdfast audit --action cancel',

@@ -34,7 +34,7 @@ export const conformCommand: CommandSpec = {
   flags: {
     url: {
       value: 'url',
-      help: 'Coordinator to put the runner in front of (default one of its own, for this run)',
+      help: 'Coordinator to which the runner relays messages (default one of its own, for this run)',
     },
     'access-key': {
       value: 'key',

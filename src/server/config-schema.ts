@@ -103,7 +103,7 @@ export const configSchema = closed({
   }),
   channels: closed({
     signingFile: text(
-      'JSON file with the keys that the secrets of channels follow from: { keys: { id: secret }, current: id } (default none: no channels)',
+      'JSON file with the keys from which the secrets of channels are derived: { keys: { id: secret }, current: id } (default none: no channels)',
     ),
     hosts: words('Hosts that channels can call; *.example.com allows all below it (default any)'),
     privateAddresses: isOn(false, 'Allow channels to loopback, private and link-local addresses'),

@@ -106,7 +106,10 @@ export const resumeCommand: CommandSpec = operation('resume');
 export const signalCommand: CommandSpec = {
   usage: 'holdfast signal <id> <name> [<value> | @file | -] [--key payment/7] [--json]',
   flags: {
-    key: { value: 'key', help: 'Key of the signal: a second one changes nothing (default none)' },
+    key: {
+      value: 'key',
+      help: 'Key of the signal: a second signal with it changes nothing (default none)',
+    },
     ...CONNECTION_FLAGS,
   },
   async execute(typed) {

@@ -169,7 +169,7 @@ export const listCommand: CommandSpec = list({
     tag: { value: 'tag', help: 'Only with this tag (default all)' },
     q: {
       value: 'text',
-      help: 'Only with a key that begins with this, or with an id, for eight or more hexadecimal digits (default all)',
+      help: 'Only with a key that begins with this; eight or more hexadecimal digits match ids instead (default all)',
     },
     where: {
       value: 'list',
@@ -191,7 +191,10 @@ export const listCommand: CommandSpec = list({
     hold: { value: 'hold', help: `Only with this hold: ${HOLDS.join(', ')} (default all)` },
     key: { value: 'key', help: 'Only with this key (default all)' },
     parent: { value: 'id', help: 'Only children of this execution (default all)' },
-    code: { value: 'code', help: 'Only failed for good with this code (default all)' },
+    code: {
+      value: 'code',
+      help: 'Only executions that failed for good with this code (default all)',
+    },
     redriven: {
       value: 'true|false',
       help: 'Only with a dead letter that was re-driven, or was not (default all)',
@@ -223,9 +226,15 @@ export const auditCommand: CommandSpec = list({
   filters: {
     from: { value: 'time', help: 'Only from this time on, as ISO 8601 (default all)' },
     to: { value: 'time', help: 'Only before this time, as ISO 8601 (default all)' },
-    actor: { value: 'name', help: 'Only of this actor, as records name it (default all)' },
+    actor: {
+      value: 'name',
+      help: 'Only records of this actor, named as in the records (default all)',
+    },
     action: { value: 'name', help: 'Only this action, such as cancel (default all)' },
-    execution: { value: 'id', help: 'Only about this execution and its questions (default all)' },
+    execution: {
+      value: 'id',
+      help: 'Only records about this execution and its questions (default all)',
+    },
   },
 });
 

@@ -23,7 +23,7 @@ import { CHANNEL_EVENTS } from './model.ts';
 
 const FLAGS: Readonly<Record<string, Flag>> = {
   to: { value: 'url', help: 'put: URL of the endpoint or the queue', required: true },
-  kind: { value: 'webhook|sqs', help: 'put: Manner of sending (default webhook)' },
+  kind: { value: 'webhook|sqs', help: 'put: Transport of the messages (default webhook)' },
   events: {
     value: 'a,b',
     help: `put: Events to announce (default all): ${CHANNEL_EVENTS.join(', ')}`,

@@ -22,7 +22,10 @@ import { environmentWith } from '../../support/environment.ts';
 
 export const STORE_FLAGS: Readonly<Record<string, Flag>> = {
   ...configFlags((name) => name === 'store' || name.startsWith('postgres.'), ['store']),
-  actor: { value: 'name', help: "Name for the store's events (default the user of this shell)" },
+  actor: {
+    value: 'name',
+    help: "Actor, kept in the store's events (default the user of this shell)",
+  },
   json: { help: 'Print JSON, one object per line' },
 };
 

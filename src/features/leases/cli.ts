@@ -58,7 +58,7 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   },
   'checkpoint-every': {
     value: 'duration',
-    help: 'run: How often to look whether the file changed (default 1s)',
+    help: 'run: Time between two checks of the file (default 1s)',
   },
   prefix: { value: 'prefix', help: 'list, watch: Only keys that start with this (default all)' },
   'stale-owner': { help: 'list: Only leases whose holder missed heartbeats' },
@@ -75,7 +75,7 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   },
   actor: {
     value: 'name',
-    help: 'drain, revoke: Name for the record (default the user of this shell)',
+    help: 'drain, revoke: Actor, for the record (default the user of this shell)',
   },
   after: {
     value: 'n',

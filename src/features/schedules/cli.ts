@@ -22,11 +22,11 @@ import { OVERLAPS, type Overlap } from './model.ts';
 const FLAGS: Readonly<Record<string, Flag>> = {
   overlap: {
     value: 'skip|buffer|cancel|allow',
-    help: 'trigger: While an execution of the schedule is open (default that of the schedule)',
+    help: 'trigger: Reaction while an execution of the schedule is open (default that of the schedule)',
   },
   key: {
     value: 'text',
-    help: 'trigger: Name of the call; the same again returns the same execution (default none)',
+    help: 'trigger: Idempotency key: a second call with it returns the same execution (default none)',
   },
   from: {
     value: 'time',

@@ -17,7 +17,7 @@ export const updateCommand: CommandSpec = {
   flags: {
     key: {
       value: 'key',
-      help: 'Key of the update: a second one gets the same reply (default none)',
+      help: 'Key of the update: a second update with it gets the same reply (default none)',
     },
     'wait-ms': { value: 'ms', help: 'Longest wait for the reply, in milliseconds (default 10000)' },
     ...CONNECTION_FLAGS,
