@@ -368,7 +368,7 @@ function waitingForLease({ resource, holder, cycle }: LeaseWait, until?: Instant
     advice:
       execution === undefined
         ? 'Check that holder, or revoke its lease.'
-        : `Check why that execution is not moving: explain ${execution}.`,
+        : `Check why that execution does not progress: explain ${execution}.`,
   };
 }
 
@@ -489,7 +489,7 @@ function waitingForChildren({ openChildren, hasMoreChildren, child }: ExplainFac
         : `Waiting for ${several}; the first is ${which}.`,
     advice: isWorkerless
       ? `No worker serves ${what}, so this child cannot start. Start a worker for it.`
-      : `Check why this child is not moving: explain ${id}.`,
+      : `Check why this child does not progress: explain ${id}.`,
   };
 }
 

@@ -37,14 +37,16 @@ export const DECLARED_EXITS: readonly DeclaredExit[] = wordsIn(
 
 /** Advice to the successor, for each exit. */
 export const EXIT_ADVICE: Readonly<Record<Exit, string>> = {
-  none: 'Nobody held this before: start fresh.',
+  none: 'The key had no holder before: start fresh.',
   finished: 'The work was complete: continue from its final state.',
-  yielded: 'Stopped on request at a safe point: resume from the checkpoint.',
-  abandoned: 'Stopped on purpose, incomplete: check the partial state, then resume.',
+  yielded: 'The holder stopped on request at a safe point: resume from the checkpoint.',
+  abandoned:
+    'The holder stopped on purpose with the work incomplete: check the partial state, then resume.',
   failed: 'The work reported an error: look at the cause, apply your retry policy.',
-  revoked: 'Ended by force: treat as expired.',
-  expired: 'No word: check the state and reconcile open intents; effects may have happened.',
-  retired: 'Done for good: do not do it again.',
+  revoked: 'An operator or a deadline ended the term: treat it as expired.',
+  expired:
+    'The session expired without an exit: check the state and reconcile open intents. Effects may have happened.',
+  retired: 'The work is done for good: do not do it again.',
 };
 
 /** Reads a stored exit that this build does not know as `expired`, the most careful one (A-2). */

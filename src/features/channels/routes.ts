@@ -199,7 +199,7 @@ function secretMessage(
   if (own === undefined) {
     throw new ProblemReply(
       'channels-off',
-      `The secret of channel "${id}" follows from a key that this coordinator does not have. Add the key to the file, or rotate the secret: holdfast channel rotate ${id}.`,
+      `The secret of channel "${id}" is derived from a key that this coordinator does not have. Add the key to the file, or rotate the secret: holdfast channel rotate ${id}.`,
     );
   }
   const before = previous && previous.until > nowMs ? secrets.textOf(previous.secret) : undefined;

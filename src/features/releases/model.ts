@@ -371,7 +371,7 @@ export function describeReleaseRefusal(refusal: ReleaseRefusal | RepinRefusal): 
     case 'already-ended':
       return `Execution ${refusal.id} has ended (${refusal.status}) and cannot change. Nothing was changed. To run it with another release, ${isRedrivable(refusal.status) ? 're-drive it' : 'submit the work again'}.`;
     case 'repin-while-running':
-      return `Execution ${refusal.id} is running. Nothing was changed. Pause it, or wait until its worker lets it go, then repin it.`;
+      return `Execution ${refusal.id} is running. Nothing was changed. Pause it, or wait until its worker gives it up, then repin it.`;
     case 'pinned-elsewhere':
       return `Execution ${refusal.id} is pinned to ${refusal.release === undefined ? 'no release' : `release "${refusal.release}"`}, not to the release that you named. Nothing was changed. Read it again, then decide.`;
     case 'repin-breaks':

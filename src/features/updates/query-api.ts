@@ -104,7 +104,7 @@ export async function query(
     await config.store.executions.cancel({ id: asked.id, project: record.project, body });
     throw new Fault(
       'no-worker',
-      `No worker answered the query within ${waitMs} ms. Nothing was written. Start a worker with pipeline "${record.pipeline}", which must declare the query, and try again.`,
+      `No worker replied to the query within ${waitMs} ms. Nothing was written. Start a worker with pipeline "${record.pipeline}", which must declare the query, and try again.`,
     );
   }
   return storedAnswer(config, asked.id);

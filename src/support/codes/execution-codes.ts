@@ -401,7 +401,7 @@ export const RELEASE_CODES = entries({
     title: 'The execution is running',
     when: 'You tried to repin an execution while a worker runs it.',
     state: NOT_WRITTEN,
-    fix: 'Pause it with `holdfast pause <id>`, or wait until its worker lets it go.',
+    fix: 'Pause it with `holdfast pause <id>`, or wait until its worker gives it up.',
     ...sentWith(409, 'after-fix', 'operator'),
   },
   'pinned-elsewhere': {

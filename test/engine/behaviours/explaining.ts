@@ -209,7 +209,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
   'waiting-for-children': async (stage, holdfast) => ({
     id: await parked(stage, holdfast, parent),
     expected: /^Waiting for child [-0-9a-f]{36} of pipeline "receiving" to end\.$/,
-    advises: /^Check why this child is not moving: explain [-0-9a-f]{36}\.$/,
+    advises: /^Check why this child does not progress: explain [-0-9a-f]{36}\.$/,
   }),
   'waiting-for-signal': async (stage, holdfast) => ({
     id: await parked(stage, holdfast, receiving),
