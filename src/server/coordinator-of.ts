@@ -246,7 +246,7 @@ function chargedStore(
     ): Read<Query, Found> =>
     (query) =>
       query.project === undefined ? read(query) : by(query.project, () => read(query));
-  const { executions } = store;
+  const { executions, access } = store;
   /** Large pages wait until their project may send that many bytes. */
   const bodies =
     <Query extends { readonly id: ExecutionId }, Row extends { readonly body?: string }>(
@@ -262,6 +262,7 @@ function chargedStore(
     };
   return {
     ...store,
+    access: { ...access, deliveries: charged(access.deliveries) },
     executions: {
       ...executions,
       list: charged(executions.list),

@@ -9,6 +9,7 @@ import type { HoldfastOptions } from '../../src/engine/config.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { aesCodec } from '../../src/engine/values/aes-codec.ts';
+import { NO_JOB_LIMITS } from '../../src/features/repair/job-limits-api.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
 const NOTHING_KEPT = { completed: 0, failed: 0, cancelled: 0, deadLetter: 0 } as const;
@@ -268,5 +269,23 @@ test('F-9: a process that is overtaken while it reads does not overwrite the oth
   const [day = ''] = await readdir(join(folder, 'default'));
   assert.equal((await readdir(join(folder, 'default', day))).length, 1);
   await other.close();
+  await close();
+});
+
+test('P-18: each document that a verification reads is paid for by its size', async () => {
+  const weights: number[] = [];
+  const jobLimits = {
+    ...NO_JOB_LIMITS,
+    begin: async (_: string, weight: number) => void weights.push(weight),
+  };
+  const { holdfast, close } = await scene({ jobLimits });
+  const id = await ordered(holdfast);
+  await holdfast.archive.run();
+  weights.length = 0;
+  const found = await holdfast.archive.verify(id);
+  assert.equal(found?.kind, 'intact');
+  // One more for the manifest.
+  assert.equal(weights.length, 1 + (found?.kind === 'intact' ? found.documents : 0));
+  assert.ok(Math.max(...weights) > 10, 'the large value costs more than a small document');
   await close();
 });

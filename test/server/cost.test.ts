@@ -18,6 +18,7 @@ const { ROUTES } = await import('../../src/protocol/rest/routes.ts');
 const { FRAME_CHARS, TRANSPORTS, transportTo, LargeEndpoint, openStand, PUSHED } = await import(
   './cost/transports.ts'
 );
+const { ARCHIVING, CHANNEL_SIGNING } = await import('./cost/history.ts');
 const { knownIn, messagesFor, plantRich, requestsFor, send } = await import('./cost/requests.ts');
 
 const TRANSPORT_NAMES = Object.keys(TRANSPORTS) as (keyof typeof TRANSPORTS)[];
@@ -72,7 +73,10 @@ function assertBounded(rows: readonly Row[]): void {
 const LEASE_READS: ReadonlySet<string> = new Set(['listProjectLeases', 'listProjectSessions']);
 
 const QUIET = { info: () => undefined, fault: () => undefined };
-const GIVEN = { log: QUIET, limits: { relayAnswersMs: 100 }, maintenance: false };
+const GIVEN = {
+  ...{ log: QUIET, limits: { relayAnswersMs: 100 }, maintenance: false },
+  ...{ channels: { signing: CHANNEL_SIGNING }, retention: ARCHIVING },
+};
 
 test('no request to any route, and no message of any transport, costs more than its bound', async () => {
   const store = counters.counted(openMemoryStore());
@@ -155,6 +159,7 @@ test('every protocol, route and message has a row, and its largest bodies are le
     holder: ID,
     fence: 1,
     seq: 1,
+    history: { letter: ID, job: ID, archived: ID },
   };
   const given = { ...rich, digest: 'a'.repeat(64) };
   const routes = new Set(requestsFor(given).map(({ name }) => name));

@@ -105,3 +105,21 @@ test('P-18: the items of bulk jobs take the share of their project, and two run 
   assert.equal(stand.cancelsMax, 2);
   assert.equal(stand.jobsMax, 1);
 });
+
+test('P-18: a list of jobs reads the ends of all of them at once', async () => {
+  const plain = openMemoryStore();
+  const asked: number[] = [];
+  const outcomes: typeof plain.executions.outcomes = (ids) => {
+    asked.push(ids.length);
+    return plain.executions.outcomes(ids);
+  };
+  const store = { ...plain, executions: { ...plain.executions, outcomes } };
+  await using coordinator = await TestCoordinator.open({ store, maintenance: false });
+  const worker = await RawWorker.open(coordinator, 'ours');
+  for (let nth = 0; nth < 20; nth += 1) {
+    await worker.call('POST', '/v1/jobs/cancel', { reason: `r${nth}`, filter: {} });
+  }
+  const { json } = await worker.call('GET', '/v1/jobs?limit=1000');
+  assert.equal(json.items.length, 20);
+  assert.deepEqual(asked, [20]);
+});

@@ -57,6 +57,7 @@ class Stand {
       clock,
       maintenance: false,
       limits: { openMax },
+      channels: { signing: { keys: { k: 'channel secret '.repeat(3) }, current: 'k' } },
       ...(push && { push }),
     });
   }
@@ -80,7 +81,7 @@ class Stand {
   }
 
   #counting(store: CoordinatorStore): CoordinatorStore {
-    const { sessions, executions, leases } = store;
+    const { sessions, executions, leases, access } = store;
     const history: typeof executions.history = (query) => {
       this.reads += 1;
       return executions.history(query);
@@ -102,6 +103,7 @@ class Stand {
     return {
       ...store,
       sessions: { ...sessions, heartbeat, list: slow(sessions.list) },
+      access: { ...access, deliveries: slow(access.deliveries) },
       leases: { ...leases, list: slow(leases.list), events: slow(leases.events) },
       executions: { ...executions, history, claim, count: slow(executions.count) },
     };
@@ -348,6 +350,7 @@ for (const path of [
   '/v1/work/sessions',
   '/v1/work/leases',
   '/v1/work/leases/events?after=0',
+  '/v1/channels/c/deliveries',
 ]) {
   test(`P-18: ${path} also counts by the time that it took`, async () => {
     const stand = new Stand();
@@ -356,6 +359,8 @@ for (const path of [
     const healthy = await RawWorker.open(coordinator, 'healthy');
     const key = await coordinator.key(['lease', 'operate'], 'hostile');
     const reader = new RawWorker(coordinator.url, key, 'hostile');
+    const channel = { kind: 'webhook', url: 'https://example.com/', events: ['lease-lost'] };
+    assert.equal((await reader.call('PUT', '/v1/channels/c', channel)).status, 200);
     await stand.holdUnused(healthy);
     assert.equal((await reader.call('GET', path)).status, 200);
     let isDone = false;

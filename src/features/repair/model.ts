@@ -58,6 +58,8 @@ export function deadLetterOf(failure: Failure, attempts = 0): DeadLetter {
 
 /** Bounds code and step: an index contains the code, and one reply has both of 1,000 groups. */
 const LABEL_BYTES_MAX = 256;
+/** One reply has 1,000 reasons. The event that ended the execution has the whole text. */
+const REASON_BYTES_MAX = 4_096;
 
 /**
  * A failure may have any text. Databases accept no NUL, no half of a surrogate pair and no code of
@@ -67,9 +69,9 @@ export function storable(letter: DeadLetter): DeadLetter {
   const { code, reason, step } = letter;
   return {
     ...letter,
-    code: short(fit(code)),
-    reason: fit(reason),
-    ...(step === undefined ? {} : { step: short(fit(step)) }),
+    code: short(fit(code), LABEL_BYTES_MAX),
+    reason: short(fit(reason), REASON_BYTES_MAX),
+    ...(step === undefined ? {} : { step: short(fit(step), LABEL_BYTES_MAX) }),
   };
 }
 
@@ -77,9 +79,9 @@ function fit(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
-function short(text: string): string {
-  if (Buffer.byteLength(text) <= LABEL_BYTES_MAX) return text;
-  const kept = Buffer.from(text).subarray(0, LABEL_BYTES_MAX - Buffer.byteLength('…'));
+function short(text: string, bytesMax: number): string {
+  if (Buffer.byteLength(text) <= bytesMax) return text;
+  const kept = Buffer.from(text).subarray(0, bytesMax - Buffer.byteLength('…'));
   // The cut may fall inside a character, so drop the replacement character.
   return `${kept.toString().replace(/\uFFFD$/, '')}…`;
 }

@@ -18,7 +18,7 @@ import {
   type RouteCall,
   routesOf,
 } from '../../protocol/rest/route.ts';
-import type { AttributeFilter } from '../../store/contract/execution-reads.ts';
+import type { AttributeFilter, Outcome } from '../../store/contract/execution-reads.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import { present } from '../../support/options.ts';
@@ -128,15 +128,15 @@ export const bulkRoutes: readonly Route[] = routesOf(jobOperations, {
     const own = found.slice(0, limit);
     const isMore = found.length > limit || pages.some(({ cursor }) => cursor !== undefined);
     const cursor = isMore ? own.at(-1)?.id : undefined;
-    const jobs = await Promise.all(own.map((each) => jobIfReadable(coordinator, each)));
-    const readable = jobs.filter((each) => each !== undefined);
+    const readable = await jobsIfReadable(coordinator, own);
     return { status: 200, body: { items: readable, ...(cursor && { cursor }) } };
   },
 
   async readJob(coordinator, { params, caller }) {
     const record = await jobFor(coordinator, caller, params.id);
     const expected = await expectedOf(coordinator, record);
-    const job = { ...(await jobMessage(coordinator, record)), ...present({ expected }) };
+    const [end] = await coordinator.store.executions.outcomes([record.id]);
+    const job = { ...(await jobMessage(coordinator, record, end)), ...present({ expected }) };
     if (job.action !== 'redrive' || job.dryRun) return { status: 200, body: job };
     const results = await coordinator.store.executions.jobResults({ job: record.id });
     return { status: 200, body: { ...job, results } };
@@ -199,11 +199,16 @@ async function jobFor(
 /**
  * An unreadable job must not hide the others from the list. Reading it by id returns the reason.
  */
-function jobIfReadable(
+async function jobsIfReadable(
   coordinator: Coordinator,
-  record: ExecutionRecord,
-): Promise<JobMessage | undefined> {
-  return unlessUnreadable(() => jobMessage(coordinator, record));
+  records: readonly ExecutionRecord[],
+): Promise<readonly JobMessage[]> {
+  const ends = await coordinator.store.executions.outcomes(records.map(({ id }) => id));
+  const byId = new Map(ends.map((end) => [end.id, end]));
+  const jobs = records.map((record) =>
+    unlessUnreadable(() => jobMessage(coordinator, record, byId.get(record.id))),
+  );
+  return (await Promise.all(jobs)).filter((job) => job !== undefined);
 }
 
 async function unlessUnreadable<Read>(read: () => Promise<Read>): Promise<Read | undefined> {
@@ -242,7 +247,8 @@ async function expectedOf(
   const counted = 'counted' in decoded ? decoded.counted : undefined;
   const dryRun = counted && (await coordinator.store.executions.read(counted.id));
   if (dryRun === undefined || dryRun.project !== project) return undefined;
-  return (await jobIfReadable(coordinator, dryRun))?.seen;
+  const [job] = await jobsIfReadable(coordinator, [dryRun]);
+  return job?.seen;
 }
 
 /** The filter of a job, as its request had it. All numbers in a filter are times. */
@@ -275,14 +281,14 @@ function whereOf({ name, equals, min, max }: AttributeFilter): readonly string[]
 }
 
 async function jobMessage(
-  { holdfast, store }: Coordinator,
+  { holdfast }: Coordinator,
   record: ExecutionRecord,
+  end: Outcome | undefined,
 ): Promise<JobMessage> {
   const { id, status, holds, input, progress, project } = record;
   const decoded = await holdfast.decode(input, { project });
   const job = decoded as AnyJobInput;
   const { act, dryRun, by: actor, reason } = job;
-  const [end] = await store.executions.outcomes([id]);
   const { out } = JSON.parse(end?.event.body ?? '{}') as { readonly out?: object };
   const counted = status === 'completed' ? out : progress;
   const { seen, outcomes } = countsIn(

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ExecutionId } from '../../execution/names.ts';
-import { fromItemResult, fromRefusedItem, toItemResult, toJobItem } from './rows.ts';
+import {
+  fromDeadLetter,
+  fromItemResult,
+  fromRefusedItem,
+  toItemResult,
+  toJobItem,
+} from './rows.ts';
 
 const id = 'x' as ExecutionId;
 
@@ -33,4 +39,11 @@ test('Y-23: rows keep the word `passed-on` for a forwarded operation, and are re
   assert.deepEqual([row.outcome, JSON.parse(row.answer).kind], ['passed-on', 'passed-on']);
   assert.deepEqual(toItemResult(row.answer), answer);
   assert.equal(toJobItem({ ...row, target: id, at: 1 }).outcome, 'forwarded');
+});
+
+test('P-18: a dead letter keeps the first 4,096 bytes of its reason', () => {
+  const about = { category: 'permanent', code: 'x', attempts: 1 } as const;
+  const { reason } = fromDeadLetter({ ...about, reason: 'é'.repeat(4_096) });
+  assert.equal(reason, `${'é'.repeat(2_046)}…`);
+  assert.equal(fromDeadLetter({ ...about, reason: 'the bank is down' }).reason, 'the bank is down');
 });

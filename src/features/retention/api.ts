@@ -6,7 +6,12 @@ import type { Page } from '../../engine/holdfast.ts';
 import { instantOption } from '../../engine/requests.ts';
 import { cursorOf, projectOf } from '../../engine/submission.ts';
 import { TERMINAL, type TerminalStatus } from '../../execution/execution.ts';
-import { type ExecutionId, parseExecutionId, parsePipelineName } from '../../execution/names.ts';
+import {
+  type ExecutionId,
+  type ProjectName,
+  parseExecutionId,
+  parsePipelineName,
+} from '../../execution/names.ts';
 import { formatInstant, toInstant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import {
@@ -21,6 +26,7 @@ import {
   wordsIn,
 } from '../../support/options.ts';
 import { cursorPage } from '../../support/page-size.ts';
+import { weightOfBytes } from '../../support/turns.ts';
 import {
   type ArchivedDocument,
   readDocument,
@@ -171,7 +177,8 @@ export class Archives {
   async verify(id: string): Promise<Verified | undefined> {
     const found = await this.#find(id);
     if (found === undefined) return undefined;
-    return verifyDocuments(this.#archive(), found, found.erased?.ofArchive === true);
+    const paid = this.#paid(this.#archive(), found.project);
+    return verifyDocuments(paid, found, found.erased?.ofArchive === true);
   }
 
   /**
@@ -189,6 +196,20 @@ export class Archives {
     const page = { policy, limit, ...present({ after, project }) };
     const { next, ...done } = await removePage(this.#config, { ...page, goesOn: () => true });
     return { ...done, ...present({ cursor: next }) };
+  }
+
+  /** The size of a document shows only when it was read, so the next read pays for it. */
+  #paid(archive: Archive, project: ProjectName): Archive {
+    let weight = 1;
+    return {
+      ...archive,
+      get: async (path) => {
+        await this.#config.jobLimits.begin(project, weight);
+        const bytes = await archive.get(path);
+        weight = 1 + weightOfBytes(bytes?.length ?? 0);
+        return bytes;
+      },
+    };
   }
 
   #find(id: string): Promise<ArchivedExecution | undefined> {

@@ -20,6 +20,7 @@ import { digestOf } from '../../../src/support/digest.ts';
 import { isFullRun } from '../../services/tier.ts';
 import type { TestCoordinator } from '../coordinator.ts';
 import { RawWorker } from '../raw-worker.ts';
+import { type History, must, plantHistory } from './history.ts';
 import { largestOf, SHAPES } from './largest.ts';
 
 export interface Request {
@@ -59,6 +60,7 @@ export interface Rich {
   readonly digest: string;
   readonly fence: number;
   readonly seq: number;
+  readonly history: History;
 }
 
 /** An execution with a long history, many questions, children and messages; large templates and schedules. */
@@ -122,13 +124,25 @@ export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
     await holdfast.signal(own.id, { name: 'm', value: large });
   }
   await holdfast.close();
+  const history = await plantHistory(worker, store);
   await plantReleases(worker);
   await plantViews(worker);
   const { session } = worker;
   const { fence } = own;
   const holder = await plantLeases(coordinator, worker);
   const interaction = items[0]?.id ?? '';
-  return { key, execution: own.id, interaction, form, session, holder, digest, fence, seq };
+  return {
+    key,
+    execution: own.id,
+    interaction,
+    form,
+    session,
+    holder,
+    digest,
+    fence,
+    seq,
+    history,
+  };
 }
 
 /** Almost the largest contract, in two releases that differ in each property. */
@@ -157,12 +171,6 @@ async function plantViews(worker: RawWorker): Promise<void> {
   for (let nth = 0; nth < QUOTAS.views.default; nth += 1) {
     await must(worker, `PUT /v1/views/v${nth}`, { name: 'large', page: 'executions', query });
   }
-}
-
-async function must(worker: RawWorker, at: string, body: object): Promise<void> {
-  const [method = '', path = ''] = at.split(' ');
-  const { status, json } = await worker.call(method, path, body);
-  if (status !== 200) throw new Error(`${path}: ${JSON.stringify(json).slice(0, 500)}`);
 }
 
 /** One page of leases, and just below the limits of a session. */
@@ -281,7 +289,7 @@ export function knownIn(rich: Rich): Readonly<Record<string, string | number>> {
 }
 
 function pathOf({ path, name, method }: Route, rich: Rich): string {
-  const { execution, interaction, form, session, holder, digest } = rich;
+  const { execution, interaction, form, session, holder, digest, history } = rich;
   return path.replaceAll(/:(\w+)/g, (_, param: string) => {
     if (param === 'digest') return digest;
     if (param === 'version') return '1';
@@ -290,6 +298,10 @@ function pathOf({ path, name, method }: Route, rich: Rich): string {
     if (path.includes('/sessions/')) return method === 'GET' ? holder : session;
     if (path.includes('/templates/')) return 't';
     if (path.includes('/schedules/')) return 's0';
+    if (path.includes('/channels/')) return 'c0';
+    if (path.includes('/dead-letters/')) return history.letter;
+    if (path.includes('/jobs/')) return history.job;
+    if (path.includes('/archive/')) return history.archived;
     return name.includes('Key') ? 'a'.repeat(16) : execution;
   });
 }
