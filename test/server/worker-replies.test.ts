@@ -9,6 +9,24 @@ import { WORK_KINDS, workMessage } from '../../src/protocol/messages/work-messag
 import { TestCoordinator } from './coordinator.ts';
 import { type Raw, RawWorker } from './raw-worker.ts';
 
+test('RE-21: the input schemas that a worker announces are read by pipeline; long ones are refused', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const { session } = worker;
+  const about = { session, pipelines: ['order'], state: 'starting', everyMs: 1_000, room: 1 };
+  const announce = (inputs: object): Promise<Raw> =>
+    worker.call('POST', '/v1/work/announcements', { ...about, inputs });
+  const read = async (): Promise<unknown> =>
+    (await worker.call('GET', '/v1/pipelines/order/input')).json;
+  assert.deepEqual(await read(), {});
+  const order = { type: 'object', properties: { item: { type: 'string' } } };
+  assert.equal((await announce({ order })).json.kind, 'announced');
+  assert.deepEqual(await read(), { input: order });
+  const long = await announce({ order: { description: 'x'.repeat(70_000) } });
+  assert.deepEqual([long.status, long.json.code], [400, 'invalid-input']);
+  assert.deepEqual(await read(), { input: order });
+});
+
 test('M-12: the protocol page is enough to run a pipeline, and every answer has its schema', async () => {
   await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
   const key = await coordinator.key(['work', 'submit', 'operate'], 'default');

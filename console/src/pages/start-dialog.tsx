@@ -70,9 +70,13 @@ function StartDialog({ pipeline: first = '', input, onClose }: StartDialogProps)
   );
 }
 
+/** Pipelines with executions, and those of workers. */
 function usePipelines(): readonly string[] {
   const { data: overview } = useOverview();
-  return [...new Set(overview?.pipelines.map(({ pipeline }) => pipeline))];
+  const { data: workers } = useRead(requestTo('GET /v1/workers', { limit: 200 }));
+  const used = overview?.pipelines.map(({ pipeline }) => pipeline) ?? [];
+  const served = workers?.items.flatMap(({ pipelines = [] }) => pipelines) ?? [];
+  return [...new Set([...used, ...served])].sort();
 }
 
 interface PipelineProps {
@@ -103,10 +107,10 @@ export function PipelineField({ value, onType }: PipelineProps): ReactNode {
   );
 }
 
-/** The schema of the active release, which most new executions are pinned to. */
+/** The schema of the active release, or else of a worker. */
 export function useInputSchema(pipeline: string, isKnown: boolean): unknown {
-  const { data } = useRead(requestTo('GET /v1/pipelines/:pipeline/releases', { pipeline }), {
+  const { data } = useRead(requestTo('GET /v1/pipelines/:pipeline/input', { pipeline }), {
     isEnabled: isKnown && pipeline !== '',
   });
-  return data?.items.find(({ state }) => state === 'active')?.input;
+  return data?.input;
 }

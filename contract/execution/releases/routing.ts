@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ProjectName } from '../../../src/execution/names.ts';
+import type { PipelineName, ProjectName } from '../../../src/execution/names.ts';
 import { replayName } from '../../../src/execution/route.ts';
 import { workerState } from '../../../src/features/releases/model.ts';
 import type { SessionId } from '../../../src/lease/names.ts';
@@ -216,6 +216,34 @@ export const routingCases: readonly ExecutionCase[] = [
         }
         assert.deepEqual(seen, sessions.toSorted());
       }
+    },
+  },
+  {
+    upholds: 'RE-21',
+    name: 'the input schema of a pipeline is that of the last worker of the project that announced one',
+    async run({ store, advance }) {
+      const { executions } = store;
+      const schemaOf = (project: ProjectName, pipeline = PIPELINE) =>
+        executions.announcedInput({ project, pipeline });
+      const one = { type: 'object', properties: { to: { type: 'string' } } };
+      const two = { type: 'object', required: ['to'] };
+      const ann = await worker(store, 'ann');
+      const bob = await worker(store, 'bob');
+      const own = { project: PROJECT };
+      assert.equal(await schemaOf(PROJECT), undefined);
+      await executions.announce(announcing(ann.id, undefined, { ...own, inputs: { orders: one } }));
+      await executions.announce(announcing(ann.id, undefined, own));
+      assert.deepEqual(JSON.parse((await schemaOf(PROJECT)) ?? 'null'), one);
+      assert.equal(await schemaOf(OTHER_PROJECT), undefined, 'it works for one project');
+      assert.equal(await schemaOf(PROJECT, 'other' as PipelineName), undefined);
+      await advance(1);
+      await executions.announce(announcing(bob.id, undefined, { inputs: { orders: two } }));
+      for (const project of [PROJECT, OTHER_PROJECT]) {
+        assert.deepEqual(JSON.parse((await schemaOf(project)) ?? 'null'), two);
+      }
+      await executions.announce(announcing(bob.id, undefined, { inputs: {} }));
+      assert.deepEqual(JSON.parse((await schemaOf(PROJECT)) ?? 'null'), one);
+      assert.equal(await schemaOf(OTHER_PROJECT), undefined);
     },
   },
   {

@@ -13,7 +13,7 @@ import {
 import type { Announced } from '../../features/releases/port.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { Code } from '../../support/codes/catalogue.ts';
-import { thrownText } from '../../support/options.ts';
+import { present, thrownText } from '../../support/options.ts';
 import { hasStore, type WorkerConfig } from '../config.ts';
 import { reportTrouble } from '../observer.ts';
 import type { AnyPipeline } from '../pipeline.ts';
@@ -47,6 +47,7 @@ export class Announcer {
     this.#about = {
       pipelines: own.map(({ name }) => name),
       ...(release === undefined ? {} : { release: { ...release, ...contractsOf(own) } }),
+      inputs: inputsOf(own),
       everyMs: probeMs ?? EVERY_MS[isAlone ? 'alone' : 'watched'],
     };
   }
@@ -89,7 +90,9 @@ export class Announcer {
     this.#session = session;
     this.#announcedAt = this.#config.clock.monotonicMs();
     try {
-      const announcement = { ...this.#about, session, state: this.#state, room };
+      const { inputs, ...about } = this.#about;
+      const first = this.#state === 'starting' ? present({ inputs }) : {};
+      const announcement = { ...about, ...first, session, state: this.#state, room };
       this.#onReply(await this.#config.store.executions.announce(announcement));
     } catch (fault) {
       this.#reportOnce({ code: 'not-announced' }, fault);
@@ -124,6 +127,19 @@ export class Announcer {
 function whyOf(result: Announced): string | undefined {
   if (result.kind === 'announced' || result.why === 'session-not-live') return undefined;
   return describeReleaseRefusal(result);
+}
+
+/** Longer ones together are left out. They serve forms, and a form has JSON instead. */
+const INPUTS_CHARS_MAX = 65_536;
+
+/** The JSON Schemas of the inputs. They do not change, so only the first announcement has them. */
+function inputsOf(pipelines: readonly AnyPipeline[]): NonNullable<Announcement['inputs']> {
+  const found = pipelines.flatMap((each): [PipelineName, unknown][] => {
+    const { input } = contractOf(each);
+    return input === true || 'opaque' in input ? [] : [[each.name, input]];
+  });
+  const inputs = Object.fromEntries(found);
+  return JSON.stringify(inputs).length > INPUTS_CHARS_MAX ? {} : inputs;
 }
 
 export function contractsOf(

@@ -80,6 +80,7 @@ export const LEFT_TABLES: readonly LeftTable[] = [
     why: 'announcements belong to sessions, which all end with the seal; workers announce again',
   },
   { name: 'worker_route', why: 'belongs to the announcement of its worker' },
+  { name: 'worker_input', why: 'belongs to the announcement of its worker' },
   { name: 'rollup', why: 'the new store counts the executions again' },
   { name: 'rollup_position', why: 'belongs to the rollups' },
   {

@@ -353,6 +353,13 @@ export const announceBody = closed(
     session: textLike('^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', 'Session of the worker.'),
     pipelines: Type.Array(name, { maxItems: 1_000, description: 'Pipelines that it runs.' }),
     release: optional(announcedRelease),
+    inputs: optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        maxProperties: 1_000,
+        description:
+          'JSON Schema of the input of each pipeline that has one, for forms; at most 65,536 characters together. Default: as announced before.',
+      }),
+    ),
     state: choice(
       ['starting', 'ready', 'draining'],
       '`starting`: before its first claim. `draining`: it takes no new work.',
@@ -402,6 +409,20 @@ export const releaseOperations = operationsOf('Releases', {
     params: pipelineParams,
     responses: {
       200: { what: 'The releases.', schema: closed({ items: listOf(release, 'The releases.') }) },
+    },
+  },
+  readInput: {
+    at: 'GET /v1/pipelines/:pipeline/input',
+    summary: "Read the schema of a pipeline's input",
+    description:
+      'Returns the JSON Schema that the active release has, or else the worker that announced itself last. Use it for forms. The response has no schema if neither has one.',
+    allows: READERS,
+    params: pipelineParams,
+    responses: {
+      200: {
+        what: 'The schema, if there is one.',
+        schema: closed({ input: optional(json('JSON Schema of the input.')) }),
+      },
     },
   },
   listRollouts: {

@@ -205,6 +205,8 @@ export interface Announcement {
   readonly pipelines: readonly PipelineName[];
   /** The release that it announces. */
   readonly release?: AnnouncedRelease;
+  /** The JSON Schema of the input of each pipeline that has one. Absent: as announced before. */
+  readonly inputs?: Readonly<Record<string, unknown>>;
   /** `starting` before its first claim, then `ready`, or `draining` while it stops. */
   readonly state: 'starting' | 'ready' | 'draining';
   /** Milliseconds between its reports. */
@@ -214,7 +216,7 @@ export interface Announcement {
 }
 
 /** A worker that announced itself. */
-export interface WorkerRecord extends Omit<Announcement, 'release'> {
+export interface WorkerRecord extends Omit<Announcement, 'release' | 'inputs'> {
   /** The name of its release. Absent if it has none or was refused. */
   readonly release?: string;
   /** The name that operators see. */

@@ -40,6 +40,8 @@ export interface ReleaseStore {
   repinExecution(request: RepinExecution): Promise<ExecutionRepinned>;
   /** A worker's pipelines and release, and the proof that its claim loop runs (RE-9, RE-11). */
   announce(request: Announcement): Promise<Announced>;
+  /** The JSON Schema of a pipeline's input, by the worker that announced itself last (RE-21). */
+  announcedInput(query: OfPipeline): Promise<string | undefined>;
   /** Workers whose sessions the store knows, sorted by session. */
   workers(query: ListWorkers): Promise<readonly WorkerRecord[]>;
 }

@@ -1,7 +1,7 @@
 // Routes for releases and rollouts.
 
 import { ReleaseRefused } from '../../engine/failures.ts';
-import type { ProjectName } from '../../execution/names.ts';
+import { type ProjectName, parsePipelineName } from '../../execution/names.ts';
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { RefusedWorkerMessage } from '../../protocol/messages/sessions.ts';
@@ -71,6 +71,21 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
       };
     });
     return { status: 200, body: { items } };
+  },
+
+  async readInput({ holdfast, store }, { params: { pipeline }, caller: { project } }) {
+    const { active } = await holdfast.releases.rollout(pipeline, { project });
+    const releases =
+      active === undefined ? [] : await holdfast.releases.list(pipeline, { project });
+    const release = releases.find(({ name }) => name === active);
+    const own = release === undefined ? {} : inputOf(release.contract);
+    if (own.input !== undefined) return { status: 200, body: own };
+    const named = { project, pipeline: parsePipelineName(pipeline) };
+    const announced = await store.executions.announcedInput(named);
+    return {
+      status: 200,
+      body: announced === undefined ? {} : { input: JSON.parse(announced) as unknown },
+    };
   },
 
   async listRollouts({ holdfast }, { query, caller }) {

@@ -13,6 +13,7 @@ import type { Owner, SessionId } from '../../lease/names.ts';
 import { historyPage, inboxPage } from '../../store/contract/body-pages.ts';
 import type { Claimed, MessageChild } from '../../store/contract/execution-store.ts';
 import { digestOf } from '../../support/digest.ts';
+import { present } from '../../support/options.ts';
 import { readWithin } from '../../support/page-size.ts';
 import { weightOfParsing } from '../../support/turns.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
@@ -52,6 +53,7 @@ import {
   type OwnWrite,
   perform,
   requireOwnSession,
+  requireShortInputs,
   runElsewhere,
   toWrite,
 } from './work-writes.ts';
@@ -157,12 +159,16 @@ export const workHandlers: WorkHandlers = {
   },
 
   async announceWorker(coordinator, { body, caller }) {
-    const { release, ...about } = body;
+    const { release, inputs, ...about } = body;
+    requireShortInputs(inputs);
     const pipelines = runElsewhere(body.pipelines);
     const session = await requireOwnSession(coordinator, caller, body.session);
     if (body.state === 'draining') endWaitingClaims(coordinator, session);
     const { project } = caller;
-    const announcement = { ...about, session, pipelines, project, ...(release && { release }) };
+    const announcement = {
+      ...{ ...about, session, pipelines, project },
+      ...present({ release, inputs }),
+    };
     const result = await coordinator.store.executions.announce(announcement);
     noteRefused(coordinator, announcement, result);
     return result;

@@ -326,6 +326,15 @@ function isOpenName(name: string): boolean {
 /** Lists of sessions carry these texts for each of them. */
 const SESSION_CHARS_MAX = 65_536;
 
+/** The store keeps them for each session. */
+export function requireShortInputs(inputs: unknown): void {
+  if (inputs !== undefined && JSON.stringify(inputs).length > SESSION_CHARS_MAX) {
+    throw new InvalidInput(
+      `The schemas of the inputs of a worker may have ${SESSION_CHARS_MAX} characters together. Nothing was written. Announce fewer.`,
+    );
+  }
+}
+
 /** A session without pipelines, of a key that may hold leases, is not a worker's. */
 export function metadataOf(
   caller: Caller,

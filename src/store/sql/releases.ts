@@ -227,7 +227,7 @@ export function releasesOf({
   read,
   write,
   repeat,
-}: Gateway): Omit<ReleaseStore, 'repinExecution' | 'announce' | 'workers'> {
+}: Gateway): Omit<ReleaseStore, 'repinExecution' | 'announce' | 'announcedInput' | 'workers'> {
   return {
     registerRelease: (request) => write(() => registerRelease(request)),
     release: (key) => read(() => readRelease(key)),

@@ -3,12 +3,22 @@
 import type { ProjectName } from '../../execution/names.ts';
 import { refuseAnnouncement, workerRoutes } from '../../features/releases/decide.ts';
 import type { Announcement } from '../../features/releases/model.ts';
-import type { Announced, ReleaseStore } from '../../features/releases/port.ts';
+import type { Announced, OfPipeline, ReleaseStore } from '../../features/releases/port.ts';
 import { fromAnnouncement, toWorker, type WorkerRow } from '../../features/releases/rows.ts';
 import type { SessionId } from '../../lease/names.ts';
 import { both } from './leases/views.ts';
 import { releasesNamed } from './releases.ts';
-import { all, dialects, every, type Gateway, type Script, type Sql, sql, wrote } from './script.ts';
+import {
+  all,
+  dialects,
+  every,
+  type Gateway,
+  one,
+  type Script,
+  type Sql,
+  sql,
+  wrote,
+} from './script.ts';
 
 /** A worker may have thousands of routes, so a call deletes few. */
 const OLD_MAX = 10;
@@ -85,11 +95,31 @@ const OLD = sql(`
    where not exists (select 1 from hf.session as s where s.id = w.session_id)
    limit ${OLD_MAX}`);
 
-const DROP_OLD = ['worker', 'worker_route'].map((table) =>
+const DROP_OLD = ['worker', 'worker_route', 'worker_input'].map((table) =>
   sql(`
   delete from hf.${table}
    where session_id = any (:ids::uuid[])`),
 );
+
+const DROP_INPUTS = sql('delete from hf.worker_input where session_id = :session_id');
+
+const ADD_INPUTS = sql(`
+  insert into hf.worker_input (session_id, pipeline, schema)
+  select :session_id::uuid, n.pipeline, n.schema
+    from jsonb_to_recordset(:inputs::jsonb) as n(pipeline text, schema text)`);
+
+const INPUT = sql(`
+  select i.schema
+    from hf.worker_input as i
+   where i.pipeline = :pipeline
+     and i.session_id = (
+           select o.session_id
+             from hf.worker_input as o
+             join hf.worker as w on w.session_id = o.session_id
+            where o.pipeline = :pipeline
+              and (w.project is null or w.project = :project)
+            order by w.announced_at desc, w.session_id desc
+            limit 1)`);
 
 const LIST = withEnded(
   (ended) => `
@@ -106,6 +136,7 @@ const LIST = withEnded(
 export function workersOf({ read, repeat }: Gateway) {
   return {
     announce: (request) => repeat(() => announce(request)),
+    announcedInput: (query) => read(() => announcedInput(query)),
     workers: (query) => read(() => every(LIST, query, toWorker)),
   } satisfies Partial<ReleaseStore>;
 }
@@ -119,11 +150,27 @@ function* announce(request: Announcement): Script<Announced> {
   const row = fromAnnouncement(request, refusal === undefined);
   if (!(yield* wrote(SAVE, row))) return { kind: 'refused', why: 'session-not-live' };
   if (request.state === 'starting') yield* dropOld(row);
+  if (request.inputs !== undefined) yield* saveInputs(row, request.inputs);
   const places = refusal === undefined ? workerRoutes(registered, request) : [];
   const routes = JSON.stringify(places.map((place) => place.split('\0')));
   yield* all(DROP_ROUTES, { ...row, routes });
   yield* all(ADD_ROUTES, { ...row, routes });
   return refusal === undefined ? { kind: 'announced' } : { kind: 'refused', ...refusal };
+}
+
+function* saveInputs(
+  { session_id }: Pick<WorkerRow, 'session_id'>,
+  given: NonNullable<Announcement['inputs']>,
+): Script<void> {
+  const rows = Object.entries(given).map(([pipeline, schema]) => ({
+    ...{ pipeline, schema: JSON.stringify(schema) },
+  }));
+  yield* all(DROP_INPUTS, { session_id });
+  yield* all(ADD_INPUTS, { session_id, inputs: JSON.stringify(rows) });
+}
+
+function* announcedInput(query: OfPipeline): Script<string | undefined> {
+  return (yield* one<{ readonly schema: string }>(INPUT, query))?.schema;
 }
 
 function* dropOld({ session_id }: Pick<WorkerRow, 'session_id'>): Script<void> {

@@ -37,6 +37,7 @@ export const MIGRATIONS: readonly string[] = [
   '0024-pending-erasures.sql',
   '0025-due-questions.sql',
   '0026-correlations.sql',
+  '0027-announced-inputs.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

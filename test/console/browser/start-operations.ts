@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { HoldfastClient } from '../../../src/client/client.ts';
 import { ROLES } from '../../../src/features/access/model.ts';
+import { pipeline, type Schema } from '../../../src/index.ts';
+import { openWorker } from '../../../src/worker/open-worker.ts';
 import type { BrowserCase, Scene } from './register.ts';
 
 async function clientOf({ coordinator }: Scene): Promise<HoldfastClient> {
@@ -40,6 +42,43 @@ const form: BrowserCase = {
     const { input } = await client.executions.read(id);
     assert.deepEqual(input, { to: 'west' });
     await client.executions.cancel(id);
+  },
+};
+
+const TO: Schema<{ readonly to?: string }> = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) => ({ value: (value ?? {}) as { readonly to?: string } }),
+    ...{
+      jsonSchema: { input: () => ({ type: 'object', properties: { to: { type: 'string' } } }) },
+    },
+  },
+};
+
+const announced: BrowserCase = {
+  name: 'a pipeline without a release and executions has the form that its worker announced',
+  async run(scene) {
+    const { driver, coordinator } = scene;
+    const { page } = driver;
+    const greets = pipeline({ name: 'greets', input: TO, run: (_, { to = '' }) => to });
+    const plain = pipeline({ name: 'greets-plainly', run: () => 'hello' });
+    const key = await coordinator.key(ROLES, 'default');
+    const worker = await openWorker({ url: coordinator.url, key, pipelines: [greets, plain] });
+    await driver.open('/executions', 'Executions');
+    await driver.button('Start execution…').click();
+    const dialog = page.getByRole('dialog');
+    await page.locator('datalist option[value=greets]').waitFor({ state: 'attached' });
+    await dialog.getByLabel('Pipeline').fill('greets-plainly');
+    await dialog.getByRole('textbox', { name: /^Input/ }).waitFor();
+    await dialog.getByLabel('Pipeline').fill('greets');
+    await dialog.getByRole('group', { name: 'Input' }).getByLabel('to').fill('ann');
+    await dialog.getByRole('button', { name: 'Start execution' }).click();
+    await driver.heading('greets').waitFor();
+    await page.getByText(/Completed at/).waitFor();
+    const client = await clientOf(scene);
+    assert.deepEqual((await client.executions.read(idIn(page.url()))).input, { to: 'ann' });
+    await worker.stop();
   },
 };
 
@@ -269,5 +308,5 @@ const views: BrowserCase = {
 };
 
 export const START_CASES: readonly BrowserCase[] = [
-  ...[views, form, fromStep, editedInput, schedule, scheduleForm],
+  ...[views, form, announced, fromStep, editedInput, schedule, scheduleForm],
 ];
