@@ -129,7 +129,7 @@ function pathRows(wanted: readonly string[]): readonly Row[] {
     }));
 }
 
-/** The files with the most passives, headless sentences and nobodies first. */
+/** Sorts files by passives, headless sentences and uses of "nobody", the most first. */
 function fileRows(wanted: readonly string[]): readonly Row[] {
   return filesIn(wanted)
     .map((file) => ({ name: file.path, figures: measureProse(sentencesIn(file)) }))

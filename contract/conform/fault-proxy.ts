@@ -35,7 +35,7 @@ export interface ObservedMessage {
 
 /** A message, and its reply once there is one. */
 export interface Exchange extends ObservedMessage {
-  /** What the coordinator, or a fault in its place, replied. */
+  /** The reply of the coordinator, or of a fault in its place. */
   reply?: ProxiedReply;
   /** True if a fault touched it. */
   isFaulted?: boolean;
@@ -80,7 +80,7 @@ export function held(until: Promise<unknown>): ProxyFault {
 interface PlannedFault {
   matches(message: ObservedMessage): boolean;
   readonly fault: ProxyFault;
-  /** How many more messages it touches. */
+  /** The number of messages that it still touches. */
   left: number;
 }
 

@@ -31,7 +31,7 @@ const PAGE = 'docs/reference/worker-protocol.md';
 
 interface RunParts extends Pick<Stage, 'proxy' | 'client' | 'stopWorker'> {
   readonly cases: readonly ConformanceCase[];
-  /** How long to wait for the first claim of the worker, in milliseconds. */
+  /** The longest wait for the first claim of the worker, in milliseconds. */
   readonly waitMs: number;
   onReport(report: CaseReport): void;
 }

@@ -39,7 +39,7 @@ export interface WorkerSession {
 interface StageParts {
   readonly proxy: FaultProxy;
   readonly client: HoldfastClient;
-  /** Asks the worker to stop in order. */
+  /** Asks the worker for an orderly stop. */
   readonly stopWorker: () => Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export class Stage {
     return { ...(opened.reply?.json as WorkerSession), id, owner };
   }
 
-  /** Ends the worker's session behind its back, as if its time had passed. */
+  /** Ends the worker's session without telling the worker, as if its time had passed. */
   async endSession(): Promise<void> {
     const { id, owner } = this.session;
     await this.proxy.sendAsWorker(`/v1/work/sessions/${id}/end`, { owner, exit: 'finished' });
@@ -235,8 +235,8 @@ export class Stage {
   }
 
   /**
-   * Submits an execution that another worker began, and left without a word after these events.
-   * The worker under test continues it.
+   * Submits an execution that another worker began, recorded these events for, and then lost. The
+   * worker under test continues it.
    */
   submitBegun(
     pipeline: string,

@@ -1,4 +1,4 @@
-// Common assertions of cases: the kind of an answer, and that nothing stored has changed.
+// Common assertions of cases: the kind of a reply, and that nothing stored has changed.
 
 import assert from 'node:assert/strict';
 import type { LeaseEvent } from '../../src/lease/event.ts';
@@ -8,7 +8,7 @@ import type { Refusal } from '../../src/lease/refusal.ts';
 
 const PAGE = 1_000;
 
-/** Asserts the kind of an answer and narrows its type. */
+/** Asserts the kind of a reply and narrows its type. */
 export function expectKind<Answer extends { readonly kind: string }, Kind extends Answer['kind']>(
   result: Answer,
   kind: Kind,
@@ -25,7 +25,7 @@ export function expectRefusal(result: { readonly kind: string }, why: Refusal['w
   );
 }
 
-/** Returns the reason of a refusal, or the kind of another answer. */
+/** Returns the reason of a refusal, or the kind of another reply. */
 export function whyOf(result: { readonly kind: string }): string {
   return 'why' in result && typeof result.why === 'string' ? result.why : result.kind;
 }

@@ -10,17 +10,17 @@ const IO_ERROR = 10;
 const FULL = 13;
 const CANNOT_OPEN = 14;
 
-/** What became of the last transaction of a connection. */
+/** The outcome of the last transaction of a connection. */
 export type LastCommit = 'applied' | 'not-applied';
 
-/** Before or after which of its next commits a process dies. */
+/** The next commit before or after which a process dies. */
 export interface CrashPoint {
   left: number;
   readonly isAfter: boolean;
   readonly crash: () => void;
 }
 
-/** How the next commits fail. */
+/** The way in which the next commits fail. */
 export interface DiskFaults {
   /** The server is being restarted: nothing begins. */
   isDown: boolean;

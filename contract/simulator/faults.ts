@@ -7,7 +7,7 @@ import type { PlannedFault } from './plan.ts';
 import { ACTIVE_MS, between, pick, type World } from './world.ts';
 
 interface FaultKind {
-  /** How often it is chosen, beside the others. */
+  /** Its weight in the choice of faults. */
   readonly weight: number;
   readonly details?: (random: Random) => Readonly<Record<string, number>>;
 }

@@ -22,7 +22,7 @@ import {
 import { type SimulatedProcess, streamOf } from './process.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** What messages of one process suffer. */
+/** The faults of the messages of one process. */
 export interface Weather {
   /** The longest time that a message takes. */
   lateMs: number;
@@ -178,7 +178,7 @@ export class StoreLink {
       const isDoubled = REPEATABLE.has(verb) && this.#random.next() < weather.doubled;
       if (mayLose && this.#random.next() < weather.lost) this.#giveUp(verb, reject);
       else this.#arrive({ verb, request, extra, mayLose }, { resolve, reject });
-      // Nobody waits for the reply to the copy.
+      // No caller waits for the reply to the copy.
       const ignore = (): void => undefined;
       if (isDoubled)
         this.#arrive({ verb, request, extra, mayLose: true }, { resolve: ignore, reject: ignore });

@@ -10,7 +10,7 @@ export interface PlannedOperation {
   readonly atMs: number;
   /** The name of the workload. */
   readonly of: string;
-  /** What it does, for the trace: `submits order 3`. */
+  /** A description for the trace: `submits order 3`. */
   readonly what: string;
   /** Arguments, as its workload reads them. */
   readonly details: Readonly<Record<string, unknown>>;

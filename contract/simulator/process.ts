@@ -23,7 +23,7 @@ export class SimulatedProcess implements Receiver {
     soon: (callback) => this.#soon(callback),
   };
   readonly random: Random;
-  /** How fast its clocks run: 1 is exact. */
+  /** The speed of its clocks: 1 is exact. */
   readonly rate: number;
   readonly bornMs: number;
   readonly #scheduler: Scheduler;

@@ -6,7 +6,7 @@ import type { Plan, Workload } from './plan.ts';
 import { streamOf } from './process.ts';
 import { type Checker, type Violation, World } from './world.ts';
 
-/** After the faults, a run lasts until it is quiet: a few rounds at least, and so many at most. */
+/** After the faults, a run lasts until it is quiet, within these numbers of rounds. */
 const ROUND_MS = 500;
 const ROUNDS_MIN = 4;
 const ROUNDS_MAX = 1_200;
@@ -32,7 +32,7 @@ export interface SimulationResult {
   readonly events: number;
   /** The run in plain words, one line for each event of interest. */
   readonly trace: readonly string[];
-  /** How often a fault met a state, such as `crash × lease held`. */
+  /** The number of times that a fault met a state, such as `crash × lease held`. */
   readonly coverage: ReadonlyMap<string, number>;
 }
 

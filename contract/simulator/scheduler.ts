@@ -23,7 +23,7 @@ interface ScheduledEvent {
 export class Scheduler {
   /** Milliseconds since the start of the run. */
   nowMs = 0;
-  /** How many events have run. */
+  /** The number of events that have run. */
   events = 0;
   readonly #heap: ScheduledEvent[] = [];
   readonly #random: Random;

@@ -1,4 +1,5 @@
-// `simulate`: one seed, one run, one verdict. `shrinkPlan`: the same failure with less around it.
+// `simulate` runs one seed and returns its violations. `shrinkPlan` finds a smaller plan with the
+// same failure.
 
 import { threadId } from 'node:worker_threads';
 import { SimulatedDisk } from './disk.ts';

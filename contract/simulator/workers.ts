@@ -81,7 +81,7 @@ export async function startEmbedded(life: Life, job: Job): Promise<Holdfast> {
 interface Job {
   readonly pipelines: readonly AnyPipeline[];
   readonly pace: Pace;
-  /** How many executions it runs at once. */
+  /** The number of executions that it runs at once. */
   readonly concurrency: number;
   /** The name of the release that its process runs. */
   readonly release: string | undefined;

@@ -1,5 +1,5 @@
-// One run: the processes, the store between them, and everything that was seen. Workloads task in it,
-// faults disturb it, and checkers judge it.
+// One run: the processes, the store between them, and everything that was observed. Workloads act
+// in it, faults disturb it, and checkers judge it.
 
 import { epochOf, type Fence } from '../../src/lease/fence.ts';
 import { DEFAULT_POLICY, type LeasePolicy } from '../../src/lease/policy.ts';
@@ -61,7 +61,7 @@ export class World implements StoreServer {
   readonly policy: LeasePolicy;
   readonly links: Set<StoreLink> = new Set();
   readonly wakeupsLost: number;
-  /** Whether the transport between workers and coordinators may deliver a message twice (M-1). */
+  /** True if the transport between workers and coordinators may deliver a message twice (M-1). */
   readonly doublesMessages: boolean;
   readonly actors: Map<string, Actor<unknown>> = new Map();
   readonly coordinators: Actor<Coordinator>[] = [];
@@ -70,7 +70,7 @@ export class World implements StoreServer {
   readonly trace: string[] = [];
   /** Calls of Holdfast that workloads made. */
   operations = 0;
-  /** How often a fault met a state: `store-restart × running`. */
+  /** The number of times that a fault met a state: `store-restart × running`. */
   readonly coverage: Map<string, number> = new Map();
   /** Until when the promises that need a store with one continuous clock do not hold. */
   isContinuous = true;
@@ -78,10 +78,10 @@ export class World implements StoreServer {
   isSteady = true;
   /** The end of the last fault so far. */
   disturbedUntilMs = 0;
-  /** How often a backup took the place of the store. */
+  /** The number of times that a backup replaced the store. */
   restores = 0;
   #backup: DiskImage | undefined;
-  /** How often workers beat and poll. */
+  /** The intervals at which workers send heartbeats and poll. */
   pace = { ttlMs: 3_000, pollMs: 1_700 };
   readonly #finishing: (() => Promise<void>)[] = [];
   #lives = 0;
@@ -252,7 +252,7 @@ export class World implements StoreServer {
     this.#finishing.push(task);
   }
 
-  /** Lets everyone finish. */
+  /** Lets all actors finish. */
   finishAll(): void {
     for (const task of this.#finishing) this.run(this.host, task);
   }

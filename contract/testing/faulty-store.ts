@@ -1,4 +1,4 @@
-// A store that misbehaves on request: it hangs, loses answers after doing the work, or is
+// A store that misbehaves on request: it hangs, loses replies after doing the work, or is
 // unavailable. Use it to test code that uses a store.
 
 import type { SessionId } from '../../src/lease/names.ts';
@@ -43,7 +43,7 @@ export interface FaultyStore<Store extends KernelStore = KernelStore> {
   failBy(choose: (verb: string) => StoreFault | undefined): void;
   /** Ends all misbehaviour. */
   heal(): void;
-  /** How often each operation was called. */
+  /** The number of calls of each operation. */
   readonly calls: ReadonlyMap<string, number>;
   /** Lets hung calls continue; their results arrive late. */
   unhang(): void;

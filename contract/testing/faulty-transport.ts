@@ -29,7 +29,7 @@ export interface FaultyTransport extends Transport {
   next(kind: WorkKind, fault: TransportFault): void;
   /** Lets held messages go, the newest first. */
   release(): void;
-  /** How many faults have happened. */
+  /** The number of faults that have happened. */
   readonly faults: number;
 }
 

@@ -52,7 +52,7 @@ export class ManualClock implements Clock {
     return this.#monotonicMs;
   }
 
-  /** How many timers are set. */
+  /** The number of timers that are set. */
   get waiting(): number {
     return this.#due.size;
   }

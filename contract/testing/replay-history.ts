@@ -1,4 +1,5 @@
-// Replays saved histories in tests: does this code still agree with what earlier code recorded?
+// Replays saved histories in tests, to check that code still agrees with the records of earlier
+// code.
 
 import { resolveWorkerConfig } from '../../src/engine/config.ts';
 import { SILENT } from '../../src/engine/observer.ts';

@@ -48,12 +48,12 @@ export interface TransportCase {
 }
 
 /**
- * Whose key a transport uses: that of a `worker` of the project, of a `stranger` of another
+ * The key that a transport uses: that of a `worker` of the project, of a `stranger` of another
  * project, or `anonymous`, an unknown key.
  */
 export type CallerKind = 'worker' | 'stranger' | 'anonymous';
 
-/** How a signed message is changed before it is delivered. */
+/** The change to a signed message before it is delivered. */
 export type Forgery =
   | 'none'
   | 'unsigned'

@@ -68,7 +68,7 @@ export interface FakeEndpointKeys {
 const HOUR_MS = 3_600_000;
 const STRANGE = 'x'.repeat(32);
 
-/** How a response differs from a valid one. */
+/** The way in which a response differs from a valid one. */
 export type ForgedReply =
   | 'unsigned'
   | 'tampered'
@@ -79,7 +79,7 @@ export type ForgedReply =
   | 'waited-long'
   | 'turned-around';
 
-/** For tests in which it does not matter where it is: takes what was meant for where it was called. */
+/** For tests that ignore the address: accepts each call as one for the address that was called. */
 export function handlerAnywhere(
   options: Omit<PushHandlerOptions, 'audience'> & { readonly audience?: string },
 ): PushHandler {

@@ -1,5 +1,5 @@
-// Four incidents on a running coordinator, with real workers: a bad deploy, a dead worker, a question that
-// nobody answers, and a vendor that fails. For rehearsals with the console.
+// Four incidents on a running coordinator, with real workers: a bad deploy, a dead worker, a
+// question without an answer, and a vendor that fails. For rehearsals with the console.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

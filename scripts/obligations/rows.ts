@@ -19,7 +19,7 @@ export const KINDS = ['rule', 'transition', 'crash point', 'race'] as const;
 
 export interface Obligation {
   readonly kind: (typeof KINDS)[number];
-  /** What must be tested, such as `T-6` or `lease/decide/term.ts: seq-conflict`. */
+  /** The obligation to test, such as `T-6` or `lease/decide/term.ts: seq-conflict`. */
   readonly id: string;
   /** The name or the file of the test that covers it. */
   readonly test?: string;

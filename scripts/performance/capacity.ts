@@ -15,7 +15,9 @@ export interface Capacity {
   readonly walBytes: number | undefined;
   /** Executions per second that one core of the process carries. */
   readonly perCore: Readonly<Record<Process, number>>;
-  /** What the model foretells for this machine if all processes share it, and what was measured. */
+  /**
+   * The prediction of the model for this machine if all processes share it, and the measurement.
+   */
   readonly foretold: number;
   readonly measured: number;
   readonly cores: number;

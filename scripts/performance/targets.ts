@@ -1,4 +1,4 @@
-// Whether the stored results reach the targets. A target compares figures of one run only.
+// Checks that the stored results reach the targets. A target compares figures of one run only.
 
 import { type Comparison, comparedWith, shown } from '../../bench/peers/compare.ts';
 import type { FigureRecord, PeerRecord, Records } from './records.ts';
@@ -26,7 +26,7 @@ interface Ratio {
   readonly ours: string;
   /** The fastest of these that was measured. */
   readonly others: readonly string[];
-  /** How many times as fast as it we want to be. */
+  /** The wanted speed, as a multiple of its speed. */
   readonly least: number;
   readonly besides: string;
 }

@@ -21,7 +21,7 @@ export interface FileCost {
   cpuMs: number;
 }
 
-/** How many members of a sampled family the run left out. */
+/** The number of members of a sampled family that the run left out. */
 export interface LeftOut {
   readonly family: string;
   readonly left: number;

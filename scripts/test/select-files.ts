@@ -21,7 +21,7 @@ export interface SelectedFiles {
   /** Runs one after the other. A guard run has one for each family; other runs have one. */
   readonly batches: readonly Batch[];
   readonly servers: ReadonlySet<string>;
-  /** How many files of each sampled family are left out. */
+  /** The number of files of each sampled family that are left out. */
   readonly leftOut: readonly LeftOut[];
 }
 

@@ -9,7 +9,7 @@ export interface LetterGroup {
 }
 
 export interface Cause extends LetterGroup {
-  /** How many steps failed with it. With more than one, `step` is absent. */
+  /** The number of steps that failed with it. With more than one, `step` is absent. */
   readonly steps: number;
   /** The compensation failed, not the step. */
   readonly isUndo: boolean;

@@ -43,7 +43,7 @@ export interface Body {
   readonly with?: readonly string[];
   readonly reason?: string;
   readonly by?: string;
-  /** Of a re-drive whose input differs from that of the old execution. */
+  /** Set for a re-drive whose input differs from that of the old execution. */
   readonly inputEdited?: boolean;
 }
 

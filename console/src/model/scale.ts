@@ -20,7 +20,7 @@ export interface Scale {
   /** The time at a position: the inverse. */
   readonly msAt: (part: number) => number;
   readonly ticks: readonly Tick[];
-  /** Where idle time was cut short. */
+  /** The places where the axis cuts idle time short. */
   readonly breaks: readonly Break[];
 }
 

@@ -22,7 +22,10 @@ const OF_CODE: Readonly<Record<string, Severity>> = {
   ...{ 'waiting-for-answer': 'warn', paused: 'warn', 'waiting-for-worker': 'warn' },
 };
 
-/** How much an execution needs a person, by its status and the code of its explanation. */
+/**
+ * The urgency with which an execution needs a person, by its status and the code of its
+ * explanation.
+ */
 export function severityOf(status: string, code: string): Severity {
   return OF_STATUS[status] ?? OF_CODE[code] ?? 'plain';
 }

@@ -1,4 +1,4 @@
-// One execution: why it is not moving, its facts, timeline, history, payloads and actions.
+// One execution: why it does not progress, its facts, timeline, history, payloads and actions.
 
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import type { RefusedWriteMessage } from '../../../src/features/audit/messages.ts';

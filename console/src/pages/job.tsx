@@ -136,7 +136,7 @@ function Progress({ job }: { readonly job: JobMessage }): ReactNode {
   );
 }
 
-/** What the job takes, with the list of executions that match now. */
+/** The filter of the job, and the list of executions that match it now. */
 function Matching({ job: { action, filter } }: { readonly job: JobMessage }): ReactNode {
   if (filter === undefined) return null;
   const { step, open, ...rest } = filter;
@@ -160,7 +160,7 @@ function Matching({ job: { action, filter } }: { readonly job: JobMessage }): Re
   );
 }
 
-/** A job that has completed says nothing about the executions that it created. */
+/** A completed job does not show how the executions that it created ended. */
 function Results({ job: { results = {} } }: { readonly job: JobMessage }): ReactNode {
   const all = Object.values(results).reduce((sum, count) => sum + count, 0);
   if (all === 0) return null;

@@ -34,7 +34,7 @@ interface ReasonProps {
   readonly value: string;
   readonly onType: (reason: string) => void;
   readonly isRequired?: boolean | undefined;
-  /** Where the reason is recorded. */
+  /** The place that records the reason. */
   readonly log?: string;
 }
 

@@ -36,7 +36,7 @@ export function PageList<Item extends { readonly id: string }>({
   );
 }
 
-/** How many were read, such as `200+ executions`; a blank of the same height until then. */
+/** The number of rows read, such as `200+ executions`; a blank of the same height until then. */
 export function readText<Item>(pages: Pages<Item>, noun: string): string {
   if (pages.data === undefined) return ' ';
   return countedText({ count: itemsOf(pages).length, hasMore: pages.hasNextPage }, noun);

@@ -1,4 +1,4 @@
-// Whether the figures on the page may be old.
+// Detects that the figures on the page may be old.
 
 import { createContext, createElement, type ReactNode, useContext } from 'react';
 import { type Contact, contactAt } from '../api/contact.ts';

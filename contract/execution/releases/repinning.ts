@@ -136,7 +136,7 @@ export const repinningCases: readonly ExecutionCase[] = [
           [idle, 'repinned'],
         ]),
       );
-      // Another job has its own answer.
+      // Another job has its own result.
       expectKind(
         await executions.repinExecution(repinning(idle, 'v2', { job: nextId() })),
         'repinned',

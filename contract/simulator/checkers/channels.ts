@@ -9,7 +9,7 @@ import type {
 import type { StoreCall } from '../link.ts';
 import type { Checker, World } from '../world.ts';
 
-/** What arrived at the receiver, by channel and message. */
+/** The messages that arrived at the receiver, by channel and message. */
 export class Received {
   readonly #all: Set<string> = new Set();
 

@@ -18,7 +18,7 @@ type Queue = `${string} ${string}`;
 interface At {
   readonly at: number;
   readonly hasEnded: (session: string) => boolean;
-  /** Whether the execution is still in the store and pinned to no release. */
+  /** True if the execution is still in the store and pinned to no release. */
   readonly isPlain: (submit: Submit) => boolean;
 }
 
@@ -90,7 +90,7 @@ class Order {
   readonly problems: { readonly id: string; readonly text: string }[] = [];
   /** The last ready execution of each queue that the claim took. */
   readonly last: Map<Queue, Ready> = new Map();
-  /** How many ready executions of each queue the claim took. */
+  /** The number of ready executions that the claim took from each queue. */
   readonly taken: Map<Queue, number> = new Map();
 
   constructor(claims: readonly Claimed[], executions: ReadonlyMap<string, ModelExecution>) {

@@ -18,7 +18,7 @@ export interface Knowledge {
   readonly model: ExecutionsModel;
   /** Executions that the model does not know any more. */
   readonly lost: ReadonlySet<string>;
-  /** Whether the model could not see the submit of this execution. */
+  /** True if the model could not see the submit of this execution. */
   isUnseen(id: string): boolean;
   violate(rule: string, id: string, text: string): void;
 }

@@ -29,7 +29,7 @@ export interface Submitted {
 
 export interface Submissions {
   readonly known: Map<number, Submitted>;
-  /** How many letters were sent; their values count up. */
+  /** The number of letters sent; their values count up. */
   letters: number;
 }
 

@@ -1,4 +1,4 @@
-// Judges the histories at the end of a run, when all faults are over and everyone has finished.
+// Judges the histories at the end of a run, when all faults are over and all actors have finished.
 
 import { type ExecutionRecord, TERMINAL } from '../../../src/execution/execution.ts';
 import { type HistoryEvent, parseBody } from '../../../src/execution/history.ts';
@@ -14,7 +14,7 @@ import type { Submissions, Submitted } from './executions.ts';
 interface Evidence {
   readonly ledger: Ledger;
   readonly submissions: Submissions;
-  /** What the store has acknowledged of each execution. */
+  /** The writes of each execution that the store has acknowledged. */
   readonly acknowledged: ReadonlyMap<
     string,
     { readonly seq: number; readonly end: string | undefined }

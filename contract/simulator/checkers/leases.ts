@@ -1,4 +1,4 @@
-// The rules of leases that anyone can see who watches the store's replies.
+// The rules of leases that can be checked from the store's replies alone.
 
 import type {
   Acquire,

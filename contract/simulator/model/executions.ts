@@ -32,7 +32,7 @@ import {
   type Unit,
 } from './execution.ts';
 
-/** The parts of a reply that the model foretells. */
+/** The parts of a reply that the model predicts. */
 export type Expected = Readonly<Record<string, unknown>>;
 
 const refused = (why: string): Expected => ({ kind: 'refused', why });
@@ -44,7 +44,7 @@ const CANCELLED_OUTCOME = '{"status":"cancelled"}';
 
 interface At {
   readonly at: number;
-  /** Whether this session had ended by then, as a stored fact. */
+  /** True if the store had recorded the end of this session by then. */
   readonly hasEnded: (session: string) => boolean;
 }
 

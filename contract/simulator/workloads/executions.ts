@@ -22,7 +22,7 @@ import {
 import { ACTIVE_MS, between, pick, type World } from '../world.ts';
 import { type Input, pipelinesAt } from './pipelines.ts';
 
-/** How often each pipeline is submitted. */
+/** The pipelines to submit. A name that is listed more often is submitted more often. */
 const MIX = [
   ...['order', 'order', 'order', 'batch', 'batch', 'family', 'letters', 'letters'],
   ...['question', 'question', 'saga', 'saga', 'chain', 'doomed', 'hurry', 'stubborn'],
@@ -278,7 +278,7 @@ async function command(
   await commands[action]();
 }
 
-/** Clients look at what became of their executions. */
+/** Clients check how their executions ended. */
 async function readAll(
   world: World,
   { inside: holdfast }: Actor<Holdfast>,

@@ -8,7 +8,7 @@ import type { Workload } from '../plan.ts';
 import { callerOf, SimulatedNetwork } from '../workers.ts';
 import { ACTIVE_MS, between, pick, type World } from '../world.ts';
 
-/** What it has stolen. */
+/** The ids, fences and sessions that it has stolen. */
 interface Loot {
   readonly id: string;
   readonly fence: number;

@@ -1,6 +1,6 @@
-// Holders compete for a few keys. Each term actions, saves checkpoints, begins and settles effects, and
-// ends in one of the ways that a holder can end it. Operators drain, revoke and end sessions. Some
-// holders, and operators now and then, reach the store through a coordinator.
+// Holders compete for a few keys. In each term, the holder works, saves checkpoints, begins and
+// settles effects, and ends the term in one of the possible ways. Operators drain, revoke and end
+// sessions. Some holders, and operators now and then, reach the store through a coordinator.
 
 import type { DeclaredExit } from '../../../src/lease/exit.ts';
 import type { HeldLease } from '../../../src/lease/held-lease.ts';
@@ -30,9 +30,9 @@ interface Term {
   readonly effects: number;
   readonly exit: DeclaredExit;
   readonly tenureMsMax?: number;
-  /** Whether it wants the key even if another holder has retired it. */
+  /** True if it wants the key even if another holder has retired it. */
   readonly reopen: boolean;
-  /** Whether a child session of the holder acquires it. */
+  /** True if a child session of the holder acquires it. */
   readonly isChild?: boolean;
 }
 
@@ -219,7 +219,7 @@ function operate(world: World, operator: Actor<Life>, { action, key }: OperatorA
   });
 }
 
-/** Where the operator acts: through a coordinator on the keys of its project. */
+/** The leases that the operator reaches: through a coordinator, those of its project. */
 async function placeOf(
   life: Life,
   key: string,

@@ -10,11 +10,11 @@ import { between, type World } from '../world.ts';
 export interface Input {
   /** The submission's number. */
   readonly nth: number;
-  /** How much there is to do. */
+  /** The amount of work. */
   readonly size: number;
 }
 
-/** Where the code of a pipeline runs. */
+/** The process in which the code of a pipeline runs. */
 export interface Workplace {
   readonly world: World;
   readonly ledger: Ledger;
@@ -32,7 +32,7 @@ function retryOf({ life }: Pick<Workplace, 'life'>): typeof RETRY | typeof SLOWE
 
 const SLOWER = { attempts: 1_000, initialMs: 40, maxMs: 600 } as const;
 
-/** How an execution may end, and its output if it completes. */
+/** The possible ends of an execution, and its output if it completes. */
 export interface Expected {
   readonly statuses: readonly string[];
   readonly output?: unknown;

@@ -68,7 +68,7 @@ interface Scene {
 
 const ownerOf = (seat: number): Owner => `probe-owner-${seat}` as Owner;
 
-/** How often each is chosen, and how it is sent. */
+/** The weight of each request, and the function that sends it. */
 const VERBS: Readonly<Record<string, readonly [number, (scene: Scene) => Promise<unknown>]>> = {
   opens: [5, open],
   beats: [

@@ -13,9 +13,9 @@ import { LinearizationSearch } from './search.ts';
 export type LinearizabilityResult<Input = unknown, Output = unknown> =
   | {
       readonly kind: 'linearizable';
-      /** How many calls were checked. */
+      /** The number of calls checked. */
       readonly operations: number;
-      /** In how many parts. */
+      /** The number of parts of the history. */
       readonly parts: number;
     }
   | LinearizabilityViolation<Input, Output>
@@ -23,7 +23,7 @@ export type LinearizabilityResult<Input = unknown, Output = unknown> =
       readonly kind: 'undecided';
       /** The part of the history, such as a key. */
       readonly part: string;
-      /** Where the check stopped, in words. */
+      /** The place where the check stopped, in words. */
       readonly message: string;
     };
 
@@ -39,7 +39,7 @@ export interface LinearizabilityViolation<Input = unknown, Output = unknown> {
   readonly failed: RecordedOperation<Input, Output>;
   /** The longest order that explains the replies before it. */
   readonly order: readonly RecordedOperation<Input, Output>[];
-  /** What went wrong, in words. */
+  /** The problem, in words. */
   readonly message: string;
   /** Returns a call and its reply in words. */
   describe(operation: RecordedOperation<Input, Output>): string;

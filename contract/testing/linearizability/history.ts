@@ -20,7 +20,7 @@ export interface RecordedOperation<Input, Output> {
   readonly reply?: {
     /** The time after it arrived. */
     readonly at: number;
-    /** What the client got. */
+    /** The output that the client got. */
     readonly output: Output;
   };
 }

@@ -75,7 +75,9 @@ const NOW = 1_000_000_000_000 as Instant;
 /** Above the fence before it, and below all fences that a store issues later. */
 const UNSEEN = 2 ** -10;
 
-/** What the clock and the other processes may have done to a session: the last is a stored end. */
+/**
+ * The possible effects of the clock and of other processes on a session; the last is a stored end.
+ */
 const CONDITIONS = ['alive', 'lapsed', 'overdue', 'ended'] as const;
 type Condition = (typeof CONDITIONS)[number];
 

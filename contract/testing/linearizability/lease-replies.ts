@@ -42,7 +42,7 @@ export function refused(refusal: { readonly why: string }): object {
   return { kind: 'refused', why, ...('newest' in refusal ? { newest: refusal.newest } : {}) };
 }
 
-/** Whether the history shows all that the model expects. The history may show more. */
+/** True if the history shows all that the model expects. It may show more. */
 export function agrees(expected: unknown, seen: unknown, name = ''): boolean {
   if (typeof expected === 'number' && (name === 'fence' || name === 'newest')) {
     return (

@@ -31,7 +31,7 @@ interface Pending<Operation> {
 export interface SearchLimits {
   /** The largest number of explanations to compare for one reply. */
   readonly explanations: number;
-  /** How many calls without a reply may take effect between two calls with one. */
+  /** The number of calls without a reply that may take effect between two calls with one. */
   readonly lostInARow: number;
   /** A call without a reply takes effect within this time, or never. */
   readonly lostMs: number;
