@@ -125,3 +125,37 @@ for (const mode of ['down', 'stalled', 'full', 'cut'] satisfies readonly GateMod
       }));
   }
 }
+
+for (const mode of ['down', 'stalled', 'full', 'cut'] satisfies readonly GateMode[]) {
+  test(`F-14, F-16: an erasure while storage is ${mode} stays pending, and a repetition erases every document`, () =>
+    withEnded(async (store, [id = '']) => {
+      const prefix = `erase-${mode}`;
+      const keepMs = { completed: 0 };
+      const archive = await open({ prefix });
+      const holdfast = new Holdfast({ store, retention: { archive, keepMs } });
+      await holdfast.archive.run();
+      const hasty = new Holdfast({
+        ...{ store, retention: { archive: await open({ prefix, timeoutMs: 300 }), keepMs } },
+      });
+      const by = { actor: 'olga', reason: 'request 4711' };
+      s3.turn(mode, 1);
+      await assert.rejects(hasty.erase(id, by), { code: 'archive-unavailable' });
+      await hasty.close();
+      s3.turn('open');
+      const pending = (await holdfast.archive.get(id))?.erased?.pending;
+      assert.deepEqual(pending, { documents: true });
+      const left = await holdfast.archive.verify(id);
+      assert.ok(left?.kind === 'damaged' && left.damages.every(({ why }) => why === 'not-erased'));
+      assert.equal((await holdfast.erase(id, by)).kind, 'erased');
+      assert.equal((await holdfast.archive.verify(id))?.kind, 'erased');
+      const { place = '', documents = [], erased } = (await holdfast.archive.get(id)) ?? {};
+      assert.equal(erased?.pending, undefined);
+      for (const { name, sha256 } of documents) {
+        const bytes = await archive.get(`${place}/${name}`);
+        assert.deepEqual(JSON.parse(Buffer.from(bytes ?? []).toString()), { erased: { sha256 } });
+      }
+      await assert.rejects(holdfast.archive.document(id, 'record.json'), { code: 'value-erased' });
+      assert.equal((await holdfast.erase(id, by)).kind, 'already-erased');
+      await holdfast.close();
+    }));
+}

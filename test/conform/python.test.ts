@@ -22,8 +22,8 @@ test('the unit tests of the Python package pass', async () => {
 
 test('M-12: the Python client and worker pass their tests on a coordinator', async () => {
   const store = openMemoryStore();
-  const key = await createKey(store, 'default', ['submit', 'work', 'operate']);
-  await using server = await openServer({ store, port: 0, console: false });
+  const key = await createKey(store, 'default', ['submit', 'work', 'operate', 'admin']);
+  await using server = await openServer({ store, port: 0, admin: 'main', console: false });
   const env = pythonEnvironment({ HOLDFAST_URL: server.url, HOLDFAST_KEY: key });
   await runCommand(await findPython(), [join(TESTS, 'live/features.py')], { env });
 });

@@ -15,6 +15,7 @@ from .errors import (
     StepError,
     StepFailed,
     Unavailable,
+    UnreadableValue,
 )
 from .lease import Lease, LeaseSession
 from .pipeline import Pipeline, Retry, pipeline, remote_step
@@ -41,6 +42,7 @@ __all__ = [
     "StepError",
     "StepFailed",
     "Unavailable",
+    "UnreadableValue",
     "Update",
     "Worker",
     "pipeline",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, AsyncIterator, Mapping, Optional, Sequence, Union
 
-from .errors import ExecutionFailed, Refused
+from .errors import ExecutionFailed, Refused, UnreadableValue
 from .http import Http, path_of
 from .pipeline import Pipeline, name_of
 
@@ -61,7 +61,11 @@ class Client:
         return reply
 
     async def result(self, id: str) -> Any:
-        """Waits for the end and returns the output. Raises `ExecutionFailed` unless it completed."""
+        """Waits for the end and returns the output.
+
+        Raises `ExecutionFailed` unless it completed, and `UnreadableValue` if the coordinator cannot
+        read the output: it is encrypted, or was erased.
+        """
         path = path_of("/v1/executions/{}/result", id)
         while True:
             query = {"waitMs": _HELD_MS}
@@ -69,7 +73,7 @@ class Client:
             reply = await self._http.send("GET", path, query=query, timeout=timeout)
             status = str((reply or {}).get("status"))
             if status == "completed":
-                return reply.get("output")
+                return _readable(reply, "output")
             if status in ("failed", "cancelled", "compensated", "quarantined"):
                 raise ExecutionFailed(id, status, reply.get("failure"))
 
@@ -131,7 +135,7 @@ class Client:
         """Asks the code of an execution, which a TypeScript worker replays. Nothing is written."""
         path = path_of("/v1/executions/{}/queries", id)
         reply = await self._http.send("POST", path, {"name": name, "value": value}, timeout=60)
-        return reply.get("value")
+        return _readable(reply, "value")
 
     async def published(self, id: str, name: str, *, timeout: float = 0.0) -> Any:
         """Returns a value that the code published, or `None` if there is none in time."""
@@ -143,7 +147,7 @@ class Client:
             if error.code != "not-found":
                 raise
             return None
-        return found.get("value")
+        return _readable(found, "value")
 
     async def cancel(self, id: str, reason: Optional[str] = None) -> None:
         """Cancels an execution."""
@@ -182,3 +186,10 @@ class Client:
     async def _command(self, id: str, verb: str, reason: Optional[str]) -> None:
         body = {} if reason is None else {"reason": reason}
         await self._http.send("POST", path_of("/v1/executions/{}/" + verb, id), body)
+
+
+def _readable(reply: Mapping[str, Any], name: str) -> Any:
+    """A value that is missing is `None`; one that the coordinator cannot read is an error."""
+    if reply.get("sealed"):
+        raise UnreadableValue("The coordinator cannot read the value: it is encrypted, or was erased.")
+    return reply.get(name)

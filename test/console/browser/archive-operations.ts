@@ -74,4 +74,50 @@ const runs: BrowserCase = {
   },
 };
 
-export const ARCHIVE_CASES: readonly BrowserCase[] = [browses, runs];
+const erases: BrowserCase = {
+  name: 'the values of an ended execution are erased with a reason, in the store and in the archive',
+  async run({ driver, world, coordinator, archiveFolder }) {
+    const { page } = driver;
+    const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
+    const { id } = await client.executions.submit({ pipeline: 'order', input: { item: 'kayak' } });
+    await driver.open(`/executions/${id}`, 'order');
+    await page.getByText(/Completed at/).waitFor();
+    await driver.button('Erase values…').click();
+    await page.getByText('are removed for good').waitFor();
+    await driver.checkAccess('the dialog of an erasure');
+    await driver.button('Keep values').click();
+    await driver.button('Erase values…').click();
+    await page.getByLabel(/^Reason/).fill('request 4711');
+    await driver.button('Erase values').click();
+    await page.locator('.facts').getByText('Erased', { exact: true }).waitFor();
+    await driver.button('Erase values…').waitFor({ state: 'detached' });
+    await page.getByRole('tab', { name: 'Input & output' }).click();
+    await page.getByText('Values were erased', { exact: true }).waitFor();
+    assert.equal(await page.getByText('kayak').count(), 0);
+    await driver.shoot('erased');
+    await page.getByRole('tab', { name: 'Activity' }).click();
+    await page.getByRole('tabpanel').getByText('request 4711').waitFor();
+    assert.equal(
+      await page.getByRole('button', { name: /^Re-drive/ }).count(),
+      0,
+      'it cannot run again',
+    );
+
+    await driver.open(`/archive/${world.archived}`, 'invoice');
+    await driver.button('Erase values…').click();
+    await page.getByLabel(/^Reason/).fill('request 4712');
+    await driver.button('Erase values').click();
+    await page.getByText('Values were erased', { exact: true }).waitFor();
+    await driver.button('Verify').click();
+    await page.getByText(/documents verified, all erased/).waitFor();
+    await driver.checkAccess('an erased execution in the archive');
+    const files = await readdir(archiveFolder, { recursive: true });
+    const text = files.find(
+      (each) => each.includes(world.archived) && each.includes('invoice.txt'),
+    );
+    const erased = await readFile(join(archiveFolder, text ?? 'none'), 'utf8');
+    assert.match(erased, /^\{"erased":\{"sha256":"[0-9a-f]{64}"\}\}$/m);
+  },
+};
+
+export const ARCHIVE_CASES: readonly BrowserCase[] = [browses, runs, erases];

@@ -13,6 +13,7 @@ from holdfast import (
     ExecutionFailed,
     Refused,
     StepError,
+    UnreadableValue,
     Worker,
     pipeline,
     remote_step,
@@ -279,6 +280,26 @@ class Features(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(Refused) as raised:
             await self.client.get("01890a5d-ac96-774b-bcce-b302099a8057")
         self.assertEqual(raised.exception.code, "execution-unknown")
+
+    async def test_an_erasure_takes_the_values_of_an_ended_execution(self):
+        open = await self.client.submit(listens)
+        with self.assertRaises(Refused) as raised:
+            await self.client.erase(open, "request 4711")
+        self.assertEqual(raised.exception.code, "not-ended")
+        await self.client.cancel(open)
+        id = await self.client.submit(square, 12345)
+        self.assertEqual(await self.client.result(id), 12345**2)
+        first = await self.client.erase(id, "request 4711")
+        again = await self.client.erase(id, "once more")
+        self.assertEqual([first["kind"], again["kind"]], ["erased", "already-erased"])
+        self.assertEqual([again["at"], again["by"]], [first["at"], first["by"]])
+        erased = await self.client.get(id)
+        self.assertEqual([erased["status"], erased["erased"]["by"]], ["completed", first["by"]])
+        texts = str([erased, await self.client.history(id)])
+        self.assertNotIn("12345", texts)
+        self.assertNotIn(str(12345**2), texts)
+        with self.assertRaises(UnreadableValue):
+            await self.client.result(id)
 
 
 if __name__ == "__main__":
