@@ -1,6 +1,7 @@
 // History events as text: what happened, to which step, and how bad it is. Pure.
 
 import type { FailureCategory } from '../../../src/execution/failure.ts';
+import { publishedName, replyName, updateSignal } from '../../../src/features/updates/model.ts';
 import { sentenceCase } from './words.ts';
 
 export interface Event {
@@ -39,6 +40,8 @@ export interface Body {
   readonly startedAt?: number;
   readonly tookMs?: number;
   readonly saga?: boolean;
+  /** Of a received update: the token of its reply. */
+  readonly update?: string;
   /** Other calls that were under way. */
   readonly with?: readonly string[];
   readonly reason?: string;
@@ -81,8 +84,21 @@ const TITLES: Readonly<Record<string, string>> = {
   progressed: 'Log',
 };
 
+/** Events whose names have a prefix of the engine. */
+const PREFIXED = [
+  { kind: 'attached', prefix: publishedName(''), title: 'Value published' },
+  { kind: 'attached', prefix: replyName(''), title: 'Reply sent' },
+  { kind: 'signal-received', prefix: updateSignal(''), title: 'Update received' },
+] as const;
+
+function prefixedOf({ kind, name = '' }: Event): (typeof PREFIXED)[number] | undefined {
+  return PREFIXED.find((each) => each.kind === kind && name.startsWith(each.prefix));
+}
+
 export function titleOf(event: Event): string {
   if (isTakeover(event)) return 'Taken over';
+  const prefixed = prefixedOf(event);
+  if (prefixed !== undefined) return prefixed.title;
   if (isUndo(event)) {
     if (event.kind === 'step-completed') return 'Compensation succeeded';
     if (event.kind === 'step-failed') return 'Compensation failed';
@@ -94,7 +110,36 @@ export function titleOf(event: Event): string {
 export function stepOf(event: Event): string {
   const [, group, nth] = /^children:(.*)#\d+\[(\d+)\]$/.exec(event.name ?? '') ?? [];
   if (group !== undefined) return `${group} #${Number(nth) + 1}`;
-  return `${isUndo(event) ? '↶ ' : ''}${event.name ?? ''}`;
+  const name = (event.name ?? '').slice(prefixedOf(event)?.prefix.length ?? 0);
+  return `${isUndo(event) ? '↶ ' : ''}${name}`;
+}
+
+/** An update that the code received. */
+export interface ReceivedUpdate {
+  readonly name: string;
+  readonly at: string;
+  readonly value: unknown;
+  /** The name of the stored reply. */
+  readonly reply: string;
+  readonly repliedAt: string | undefined;
+}
+
+/** In the order of their receipt. */
+export function updatesIn(events: readonly Event[]): readonly ReceivedUpdate[] {
+  const replied = new Map(events.map((event) => [event.name, event.at]));
+  return events.flatMap((event) => {
+    const { update, out } = bodyOf(event);
+    if (event.kind !== 'signal-received' || update === undefined) return [];
+    const reply = replyName(update);
+    const repliedAt = replied.get(reply);
+    return [{ name: stepOf(event), at: event.at, value: out, reply, repliedAt }];
+  });
+}
+
+/** Names of published values, with the time of the last one. */
+export function publishedIn(events: readonly Event[]): ReadonlyMap<string, string> {
+  const found = events.filter((event) => prefixedOf(event)?.title === 'Value published');
+  return new Map(found.map((event) => [stepOf(event), event.at]));
 }
 
 const PREVIEW_MAX = 160;

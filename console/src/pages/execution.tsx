@@ -33,6 +33,7 @@ import { HistoryTable } from './execution-history.tsx';
 import { Inspector } from './execution-inspector.tsx';
 import { ExecutionOperations, useDeadLetter } from './execution-operations.tsx';
 import { isLog, LogLines, Records, Related, Values } from './execution-parts.tsx';
+import { Updates } from './execution-updates.tsx';
 import { WaterfallView } from './execution-waterfall.tsx';
 
 export interface Explained {
@@ -367,7 +368,7 @@ function ReleaseLink({ execution }: { readonly execution: ExecutionInFull }): Re
   return <Link to={`/releases/${encodeURIComponent(pipeline)}?${query}`}>{release}</Link>;
 }
 
-const TABS = ['History', 'Log', 'Input & output', 'Related', 'Activity'] as const;
+const TABS = ['History', 'Log', 'Input & output', 'Updates', 'Related', 'Activity'] as const;
 
 type Tab = (typeof TABS)[number];
 
@@ -439,6 +440,7 @@ function Parts({ execution, history, result, ...selection }: PartsProps): ReactN
         {tab === 'History' ? <HistoryTable events={events} {...selection} /> : null}
         {tab === 'Log' ? <LogLines events={logs} /> : null}
         {tab === 'Input & output' ? <Values execution={execution} result={result} /> : null}
+        {tab === 'Updates' ? <Updates execution={execution} events={events} /> : null}
         {tab === 'Related' ? <Related execution={execution} /> : null}
         {tab === 'Activity' ? <Records execution={execution} redrivenBy={redrivenBy} /> : null}
       </Tabs>

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
+import { Holdfast, pipeline } from '../../../src/index.ts';
 import type { BrowserCase } from './register.ts';
 
 function line(page: Page, name: string): Locator {
@@ -153,6 +154,55 @@ const sleeper: BrowserCase = {
   },
 };
 
+const cart = pipeline({
+  name: 'cart',
+  async run(ctx) {
+    const add = await ctx.receive<string>('add', { update: true });
+    await ctx.publish('total', { items: [add.value] });
+    await add.reply({ place: 1 });
+    await (await ctx.receive('add', { update: true })).reject('The cart is full.');
+    await ctx.receive('add', { update: true });
+    await ctx.receive('pay');
+  },
+});
+
+const updates: BrowserCase = {
+  name: 'updates with their replies, and published values, are shown in plain words',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    await using holdfast = new Holdfast({ store: coordinator.store });
+    await holdfast.worker({ pipelines: [cart] });
+    const { id } = await holdfast.submit(cart, undefined);
+    await driver.open(`/executions/${id}?tab=Updates`, 'cart');
+    await page.getByText('No updates and no published values').waitFor();
+    await holdfast.update(id, { name: 'add', value: 'tent' });
+    await holdfast.update(id, { name: 'add', value: 'rope' });
+    await holdfast.update(id, { name: 'add', value: 'stove', timeoutMs: 0 });
+    const panel = page.getByRole('tabpanel', { name: 'Updates' });
+    const values = panel.getByRole('region', { name: 'Published values' });
+    await values.getByText('total').first().waitFor();
+    await values.getByText('"tent"').waitFor();
+    const received = panel.getByRole('region', { name: 'Updates' });
+    await received.getByText('No reply yet').waitFor();
+    for (const text of ['"tent"', '"rope"', '"stove"', 'place: ']) {
+      await received.getByText(text).waitFor();
+    }
+    await received.getByText(/^Rejected: The cart is full\. at /).waitFor();
+    await received.getByText(/^Replied at /).waitFor();
+    await driver.checkAccess('updates and published values');
+    await driver.shoot('updates');
+    await page.getByRole('tab', { name: 'History' }).click();
+    for (const title of ['Update received', 'Reply sent', 'Value published']) {
+      await page.getByRole('tabpanel').getByText(title).first().waitFor();
+    }
+    assert.equal(await page.getByRole('tabpanel').getByText('holdfast.').count(), 0);
+    await holdfast.signal(id, { name: 'pay' });
+    await page.getByText(/Completed at/).waitFor();
+    await page.getByRole('tab', { name: 'Updates' }).click();
+    await received.getByText('Ended without a reply').waitFor();
+  },
+};
+
 export const WATERFALL_CASES: readonly BrowserCase[] = [
-  ...[parallel, fanOut, refused, address, history, sleeper],
+  ...[parallel, fanOut, refused, address, history, sleeper, updates],
 ];
