@@ -199,6 +199,20 @@ const BY_HAND: readonly PlantedBug[] = [
     after: 'if (at !== undefined && at <= now - 60_000) {',
   },
   {
+    id: 'an alert is cleared after one calm round',
+    rules: 'CH-15',
+    file: 'src/store/sql/access/alerts.ts',
+    before: 'where channel = :uid::uuid\n     and calm >=',
+    after: 'where channel = :uid::uuid\n     and calm + 1 >=',
+  },
+  {
+    id: 'alerts are evaluated twice at once',
+    rules: 'CH-14',
+    file: 'src/store/sql/access/alerts.ts',
+    before: 'and alerts_at <= hf_now() -- guard: alerts-due',
+    after: '',
+  },
+  {
     id: 'only the first of several signals is given',
     rules: 'X-49',
     file: 'src/engine/run/inbox.ts',

@@ -1,19 +1,26 @@
 // An operator puts, pauses, removes and replays channels. Coordinators claim their messages and send
-// them to a receiver that fails now and then, also after it got the message.
+// them to a receiver that fails now and then, also after it got the message. They evaluate alerts too.
 
 import { parseProject } from '../../../src/execution/names.ts';
 import type { AccessStore } from '../../../src/features/access/port.ts';
+import { Alerts } from '../../../src/features/channels/alerts-duty.ts';
 import { Deliveries, type SendResult } from '../../../src/features/channels/delivery-duty.ts';
 import type { Channel, DeliveryRecord } from '../../../src/features/channels/model.ts';
 import type { PutChannel } from '../../../src/features/channels/port.ts';
 import { Fault } from '../../../src/support/fault.ts';
 import type { Actor, Life } from '../actor.ts';
+import { alertedOnce } from '../checkers/alerts.ts';
 import { announcedOnce, Received } from '../checkers/channels.ts';
 import type { Workload } from '../plan.ts';
 import { ACTIVE_MS, between, pick, type World } from '../world.ts';
 
 const PROJECT = parseProject('default');
-const EVENTS: PutChannel['events'] = ['execution-ended', 'dead-letter-created'];
+const EVENTS: PutChannel['events'] = [
+  ...(['execution-ended', 'dead-letter-created', 'alert-raised', 'alert-cleared'] as const),
+];
+/** Low enough that most runs raise and clear some. */
+const ALERTS = { deadLetters: 2, windowMs: 60_000, queueAgeMs: 600, noWorkersMs: 300 };
+const ALERTS_EVERY_MS = 1_000;
 /** A claim lasts twice as long, and a frozen coordinator much longer. */
 const TIMEOUT_MS = 400;
 const IDS = ['hooks', 'pager'] as const;
@@ -30,7 +37,7 @@ const ACTIONS: Readonly<Record<string, Perform>> = {
 function putting(id: string, uid: string, paused: boolean): PutChannel {
   return {
     ...{ project: PROJECT, id, uid, kind: 'webhook', url: 'https://example.com/', paused },
-    ...{ events: EVENTS, secret: { key: 'k1', nonce: 'a' } },
+    ...{ events: EVENTS, alerts: ALERTS, secret: { key: 'k1', nonce: 'a' } },
   };
 }
 
@@ -54,10 +61,10 @@ export const channels: Workload = {
 
   open(world) {
     const received = new Received();
-    world.checkers.push(announcedOnce(world, received));
+    world.checkers.push(announcedOnce(world, received), alertedOnce(world));
     const announcer = world.actor('announcer', async (life) => life.link.store.access);
     for (const name of ['deliverer-1', 'deliverer-2']) {
-      world.actor(name, async (life) => startDeliveries(world, life, received));
+      world.actor(name, async (life) => startDuties(world, life, received));
     }
     return ({ details }) => {
       perform(world, announcer, details as { readonly action: string; readonly id: string });
@@ -76,7 +83,7 @@ function perform(
   world.run(life.process, () => run(access, id, life.process.random.uuid()));
 }
 
-function startDeliveries(world: World, life: Life, received: Received): Deliveries {
+function startDuties(world: World, life: Life, received: Received): Pick<Alerts, 'stop'> {
   const { process, link } = life;
   const { clock, timers, random } = process;
   const weather = world.stream(`receiver of ${process.name}`);
@@ -90,16 +97,27 @@ function startDeliveries(world: World, life: Life, received: Received): Deliveri
       const reply = lot > 0.3 ? { status: 204 } : { error: 'no response' };
       world.scheduler.after(repliesMs, process, () => resolve(reply));
     });
+  const { access: store, executions } = link.store;
+  const onFault = (_: unknown, error: unknown): void => {
+    if (error instanceof Fault) return;
+    world.violate('code', `${process.name}: ${error instanceof Error ? error.stack : error}`);
+  };
+  const shared = { store, clock, timers, random, onFault };
   const deliveries = new Deliveries({
-    ...{ store: link.store.access, send, clock, timers, random, timeoutMs: TIMEOUT_MS },
-    keepDays: 30,
-    onWakeup: (listener) => link.store.executions.onWakeup(() => listener()),
-    onFault(_, error) {
-      if (error instanceof Fault) return;
-      world.violate('code', `${process.name}: ${error instanceof Error ? error.stack : error}`);
-    },
+    ...{ ...shared, send, timeoutMs: TIMEOUT_MS, keepDays: 30 },
+    onWakeup: (listener) => executions.onWakeup(() => listener()),
     shares: { begin: async () => undefined, charge: () => undefined },
   });
+  // Without live workers, each execution that waits raises an alert.
+  const workers = async (): Promise<readonly []> => [];
+  const alerts = new Alerts({
+    ...{ ...shared, figures: executions, workers, everyMs: ALERTS_EVERY_MS },
+  });
   deliveries.start();
-  return deliveries;
+  alerts.start();
+  return {
+    async stop() {
+      await Promise.all([deliveries.stop(), alerts.stop()]);
+    },
+  };
 }
