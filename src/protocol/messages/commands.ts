@@ -136,7 +136,7 @@ export const commandOperations = {
     tag: 'Control',
     summary: 'Erase the values of an execution',
     description:
-      'Removes all values of an ended execution from the store and the archive: input, results, messages, answers, attachments, log lines and texts of errors. Structure and digests stay. This cannot be undone. Writes an audit record. If the response has `pending`, repeat the request. Repeating it is safe, and returns `already-erased` when nothing is left.',
+      'Removes all values of an ended execution from the store and the archive: input, results, messages, answers, attachments, log lines and texts of errors. Structure and digests stay. This cannot be undone. Writes an audit record. The coordinator finishes what is `pending` later; repeat the request to finish it now. Repeating it is safe, and returns `already-erased` when nothing is left.',
     ...ADMIN,
     isLong: true,
     params: refParams,
