@@ -120,6 +120,7 @@ const OPERATIONS: readonly (readonly [route: string, operation: string, run: Ope
       await s.client.awaits.answer({ execution, name: 'approval' }, 1);
     },
   ],
+  ['answerAwaits', 'answer', async (s) => s.client.awaits.answerAll([await s.asked()], 1)],
   ['extendAwait', 'extend-await', async (s) => s.client.awaits.extend(await s.asked(), 60_000)],
   ['assignAwait', 'assign-await', async (s) => s.client.awaits.assign(await s.asked(), 'ann')],
   ['cancelAwait', 'cancel-await', async (s) => s.client.awaits.cancel(await s.asked())],

@@ -204,6 +204,7 @@ function bodiesOf(victim: Victim): Readonly<Record<string, unknown>> {
     retryCompensation: { step: 'a' },
     answerPlace: { value: 1 },
     answerAwait: { value: 1 },
+    answerAwaits: { ids: [victim.interaction], value: 1 },
     extendAwait: { timeoutMs: 1 },
     assignAwait: { assignee: 'me' },
     cancelAwait: undefined,

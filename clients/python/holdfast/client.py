@@ -183,6 +183,15 @@ class Client:
         """
         await self._http.send("POST", path_of("/v1/awaits/{}/answer", question), {"value": value})
 
+    async def answer_all(
+        self, questions: Sequence[str], value: Any = None
+    ) -> Sequence[Mapping[str, Any]]:
+        """Gives the same answer to up to 100 questions, in one transaction. Returns a result for each."""
+        sent = {"ids": list(questions), "value": value}
+        reply = await self._http.send("POST", "/v1/awaits/answers", sent)
+        items: Sequence[Mapping[str, Any]] = reply["items"]
+        return items
+
     async def _command(self, id: str, verb: str, reason: Optional[str]) -> None:
         body = {} if reason is None else {"reason": reason}
         await self._http.send("POST", path_of("/v1/executions/{}/" + verb, id), body)

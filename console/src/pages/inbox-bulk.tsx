@@ -1,4 +1,4 @@
-// Gives one answer to several requests. Each is sent on its own, so that one refusal stops no other.
+// Gives one answer to several requests. Each has a result of its own, so one refusal stops no other.
 
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -28,6 +28,9 @@ export function BulkAnswer({ items, onDone }: BulkAnswerProps): ReactNode {
   );
 }
 
+/** The coordinator takes so many answers in one transaction. */
+const TOGETHER = 100;
+
 interface BulkDialogProps extends BulkAnswerProps {
   readonly onClose: () => void;
 }
@@ -36,14 +39,22 @@ function BulkDialog({ items, onDone, onClose }: BulkDialogProps): ReactNode {
   const [first] = items;
   const read = useRead(requestTo('GET /v1/awaits/:id', { id: first?.id ?? '' }));
   const client = useQueryClient();
-  const [sent, setSent] = useState<number>();
+  const [isSent, setSent] = useState(false);
+  const [error, setError] = useState<unknown>();
   const answerAll = async (value: unknown): Promise<void> => {
+    setSent(true);
+    setError(undefined);
     let refused = 0;
-    for (const [index, { id }] of items.entries()) {
-      setSent(index);
-      await call(requestTo('POST /v1/awaits/:id/answer', { id, value })).catch(() => {
-        refused += 1;
-      });
+    try {
+      for (let from = 0; from < items.length; from += TOGETHER) {
+        const ids = items.slice(from, from + TOGETHER).map(({ id }) => id);
+        const answers = await call(requestTo('POST /v1/awaits/answers', { ids, value }));
+        refused += answers.items.filter(({ kind }) => kind === 'refused').length;
+      }
+    } catch (problem) {
+      setError(problem);
+      setSent(false);
+      return;
     }
     await client.invalidateQueries({ predicate: isLive });
     const note = refused === 0 ? '' : `, ${refused} refused and still listed`;
@@ -57,8 +68,8 @@ function BulkDialog({ items, onDone, onClose }: BulkDialogProps): ReactNode {
       {read.isPending ? null : (
         <AnswerForm
           schema={read.data?.answerSchema}
-          isPending={sent !== undefined}
-          error={read.error}
+          isPending={isSent}
+          error={error ?? read.error}
           onAnswer={(value) => void answerAll(value)}
         />
       )}

@@ -67,6 +67,7 @@ function Group({ group, hasMore, chosen, onChoose }: GroupProps): ReactNode {
               <span>{group.name}</span>
               <span className="about">
                 {item.assignee === undefined ? 'Unassigned' : `Assigned to ${item.assignee}`}
+                {progressOf(item)}
                 {item.unit?.dueAt === undefined ? null : (
                   <>
                     {' · due '}
@@ -80,6 +81,12 @@ function Group({ group, hasMore, chosen, onChoose }: GroupProps): ReactNode {
       </ul>
     </section>
   );
+}
+
+/** How far an await with several questions is. Its other questions close when it has enough answers. */
+function progressOf({ unit }: InteractionMessage): string | null {
+  if (unit === undefined || unit.items === 1) return null;
+  return ` · ${unit.answered} of ${unit.needed} answers`;
 }
 
 const FIELDS = 3;

@@ -10,6 +10,7 @@ import { outsiderCases } from './outsiders.ts';
 import { awaitRaceCases } from './races.ts';
 import { settlingCases } from './settling.ts';
 import { timeCases } from './time.ts';
+import { togetherCases } from './together.ts';
 
 export const awaitCases: readonly ExecutionCase[] = [
   ...openingCases,
@@ -18,6 +19,7 @@ export const awaitCases: readonly ExecutionCase[] = [
   ...answeringCases,
   ...correlatingCases,
   ...timeCases,
+  ...togetherCases,
   ...outsiderCases,
   ...endingCases,
   ...keepingCases,

@@ -23,6 +23,7 @@ import {
   integerOption,
   optionalBooleans,
   present,
+  readList,
   readOptions,
   rejectUnknownOptions,
   shown,
@@ -30,7 +31,7 @@ import {
 } from '../../support/options.ts';
 import { filteredPage } from '../../support/page-size.ts';
 import { OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
-import type { AuditAction, AuditStamp } from '../audit/model.ts';
+import type { AuditAction, Audited, AuditStamp } from '../audit/model.ts';
 import type { Count } from '../overview/model.ts';
 import {
   answerRequest,
@@ -39,6 +40,7 @@ import {
   located,
   type Sent,
 } from './answering-api.ts';
+import type { AnswerRequest } from './decide.ts';
 import { type AnswerLinks, linkId } from './links-api.ts';
 import {
   type Answer,
@@ -80,6 +82,13 @@ export type Answered =
       readonly settled: boolean;
     }
   | ({ readonly kind: 'refused' } & AnswerRefusal);
+
+type AnswerRefused = Extract<Answered, { readonly kind: 'refused' }>;
+
+type Prepared = { readonly kind: 'fit' } & AnswerRequest & Audited;
+
+/** Each of them is checked, maybe by a worker, before the transaction begins. */
+const TARGETS_MAX = 100;
 
 /**
  * The result of `readLink`: `verified` with `id` and `project` of the interaction, or `refused`.
@@ -159,8 +168,8 @@ export interface AnswerInfo {
 /**
  * Questions that executions ask, and their answers. Reach it as `holdfast.awaits`.
  *
- * A target is the id of an interaction, `correlation:` and its correlation, or `{ execution, name }`. An operation on an unknown or
- * settled one returns a refusal.
+ * A target is the id of an interaction, `correlation:` and its correlation, or `{ execution, name }`.
+ * An operation on an unknown or settled one returns a refusal.
  *
  * @example
  * const { items } = await holdfast.awaits.list({ open: true, assignee: 'finance' });
@@ -186,10 +195,36 @@ export class Awaits {
     value: unknown,
     options: AnswerOptions = {},
   ): Promise<Answered> {
-    const { project, ...operation } = readOptions('awaits.answer', options, OPERATION_OPTIONS);
-    const audit = stampOf(this.#config, 'answer', operation);
-    const sent = { value, project: projectOf(project), actor: operation.actor, verified: false };
-    return this.#answer(await this.#located(target, project), sent, audit);
+    const made = await this.#toAnswer('awaits.answer', value, options)(target);
+    return made.kind === 'refused' ? made : this.#config.store.executions.answer(made);
+  }
+
+  /**
+   * Gives the same answer to up to 100 interactions, in one transaction. Returns one result for each,
+   * in their order.
+   *
+   * Throws `InvalidInput` if the value does not fit one of them; nothing is written then.
+   *
+   * @example
+   * const { items } = await holdfast.awaits.list({ open: true, name: 'sign-off' });
+   * const ids = items.map(({ id }) => id);
+   * const answers = await holdfast.awaits.answerAll(ids, true, { actor: 'olga' });
+   */
+  async answerAll(
+    targets: readonly InteractionTarget[],
+    value: unknown,
+    options: AnswerOptions = {},
+  ): Promise<readonly Answered[]> {
+    const what = 'awaits.answerAll';
+    const given = readList(`${what}: targets`, targets) as readonly InteractionTarget[];
+    integerOption(`${what}: the number of targets`, given.length, { min: 1, max: TARGETS_MAX });
+    const made = await Promise.all(given.map(this.#toAnswer(what, value, options)));
+    const fit = made.filter((each) => each.kind === 'fit');
+    const taken = fit.length === 0 ? [] : await this.#config.store.executions.answerAll(fit);
+    const results = taken.values();
+    return made.map((each) =>
+      each.kind === 'refused' ? each : (results.next().value as Answered),
+    );
   }
 
   /**
@@ -211,7 +246,8 @@ export class Awaits {
       actor: actor ?? `link ${link}`,
       about: { link },
     });
-    return this.#answer(target, { value, project, actor, verified: true }, audit);
+    const made = await this.#prepared(target, { value, project, actor, verified: true }, audit);
+    return made.kind === 'refused' ? made : this.#config.store.executions.answer(made);
   }
 
   /** Returns the interaction that a signed link is for. Does not use up the link. */
@@ -338,11 +374,23 @@ export class Awaits {
     return { ...which, audit: stampOf(this.#config, action, given) };
   }
 
-  async #answer(target: Located, sent: Sent, audit: AuditStamp): Promise<Answered> {
+  /** Checks the answer to one interaction, and prepares it for the store. */
+  #toAnswer(what: string, value: unknown, options: AnswerOptions) {
+    const { project, ...operation } = readOptions(what, options, OPERATION_OPTIONS);
+    const sent = { value, project: projectOf(project), actor: operation.actor, verified: false };
+    return async (target: InteractionTarget): Promise<Prepared | AnswerRefused> => {
+      const audit = stampOf(this.#config, 'answer', operation);
+      return this.#prepared(await this.#located(target, project), sent, audit);
+    };
+  }
+
+  async #prepared(
+    target: Located,
+    sent: Sent,
+    audit: AuditStamp,
+  ): Promise<Prepared | AnswerRefused> {
     const made = await answerRequest(this.#config, { target, ended: this.#ended }, sent);
-    if (made.kind === 'refused') return made;
-    const { kind: _, ...answer } = made;
-    return this.#config.store.executions.answer({ ...answer, audit });
+    return made.kind === 'refused' ? made : { ...made, audit };
   }
 
   async #named(

@@ -10,13 +10,13 @@ import {
 import { CONNECTION_FLAGS, clientFor } from '../../cli/remote/connection.ts';
 import { PAGE_FLAGS, showPages } from '../../cli/remote/pages.ts';
 import { print, printLine } from '../../cli/screen.ts';
-import { callOperation } from '../../client/calls.ts';
+import { type Calls, callOperation } from '../../client/calls.ts';
 
 const FILTERS = ['execution', 'name', 'assignee', 'sort'] as const;
 
 export const answerCommand: CommandSpec = {
   usage:
-    'holdfast answer [--assignee ann] [--limit 100] [--cursor …] [--all] [--json]\nholdfast answer <id> <value> | @file | -\nholdfast answer <execution> <name> <value> | @file | -',
+    'holdfast answer [--assignee ann] [--limit 100] [--cursor …] [--all] [--json]\nholdfast answer <id> [<id> …] <value> | @file | -\nholdfast answer <execution> <name> <value> | @file | -',
   flags: {
     execution: { value: 'id', help: 'List only questions of this execution (default all)' },
     name: { value: 'name', help: 'List only questions with this name (default all)' },
@@ -34,8 +34,12 @@ export const answerCommand: CommandSpec = {
   execute,
 };
 
+/** A question has no such name, so `<execution> <name> <value>` stays clear. */
+const QUESTION_ID = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$|correlation:)/;
+
 const COLUMNS = [
-  ...['id', 'unit.name', 'unit.pipeline', 'execution', 'assignee', 'unit.dueAt', 'request'],
+  ...['id', 'unit.name', 'unit.pipeline', 'execution', 'unit.answered', 'unit.needed'],
+  ...['assignee', 'unit.dueAt', 'request'],
 ];
 
 async function execute(typed: Typed): Promise<ExitCode> {
@@ -48,13 +52,16 @@ async function execute(typed: Typed): Promise<ExitCode> {
       filters: FILTERS,
     });
   }
-  if (second === undefined || words.length > 3) {
+  const ids = words.slice(0, -1);
+  const areIds = ids.slice(1).every((word) => QUESTION_ID.test(word));
+  if (second === undefined || (words.length > 3 && !areIds)) {
     throw new UsageProblem(
-      `Pass one id and one answer, or an execution, a name and an answer. Usage: ${answerCommand.usage}`,
+      `Pass ids and one answer, or an execution, a name and an answer. Usage: ${answerCommand.usage}`,
     );
   }
   const client = await clientFor(typed);
   const value = await typedValue(words.at(-1) ?? '');
+  if (ids.length > 1 && areIds) return answerAll(typed, client, { ids, value });
   const answered =
     words.length === 2
       ? await callOperation(client, 'POST /v1/awaits/:id/answer', { id, value })
@@ -68,4 +75,19 @@ async function execute(typed: Typed): Promise<ExitCode> {
     print(`${how}${settled ? '. The execution continues with it' : ''}`);
   }
   return 0;
+}
+
+/** Fails if an answer was refused. The others are stored. */
+async function answerAll(
+  typed: Typed,
+  client: Calls,
+  given: { readonly ids: string[]; readonly value: unknown },
+): Promise<ExitCode> {
+  const sent = await callOperation(client, 'POST /v1/awaits/answers', given);
+  const { items } = sent;
+  if (typed.isSet('json')) printLine(sent);
+  for (const [index, { kind, detail }] of typed.isSet('json') ? [] : items.entries()) {
+    print(`${given.ids[index]}: ${detail ?? kind}`);
+  }
+  return items.some(({ kind }) => kind === 'refused') ? 1 : 0;
 }

@@ -51,6 +51,11 @@ export function awaitsClient(client: Calls) {
         ...place,
       });
     },
+    /** Gives the same answer to up to 100 interactions, in one transaction. Repeating it is safe. */
+    answerAll(ids: readonly string[], value?: unknown) {
+      const sent = value === undefined ? {} : withTags('The answer', { value }, 'value');
+      return callOperation(client, 'POST /v1/awaits/answers', { ...sent, ids: [...ids] });
+    },
     /** Sets a new timeout in milliseconds from now; null removes it. */
     extend: (id: string, timeoutMs: number | null) =>
       callOperation(client, 'POST /v1/awaits/:id/extend', { id, timeoutMs }),

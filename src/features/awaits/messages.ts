@@ -170,6 +170,22 @@ export const answered = closed(
   titled('Answered', { kind: 'answered', settled: true }),
 );
 
+/** One of several answers that a caller sends together. */
+export const answerResult = closed(
+  {
+    kind: choice(
+      ['answered', 'kept', 'existing', 'refused'],
+      '`refused`: `code` and `detail` have the reason. The others as for a single answer.',
+    ),
+    settled: flag('True if the execution continues with it.'),
+    code: optional(text('Why it was refused.', 'answer-late')),
+    detail: optional(text('The refusal in words.')),
+  },
+  titled('AnswerResult', { kind: 'answered', settled: true }),
+);
+
+const IDS_MAX = 100;
+
 export const link = closed({
   token: text('The signed token.', 'eyJr…'),
   path: text(
@@ -291,6 +307,33 @@ export const awaitOperations = operationsOf('Awaits', {
     body: answerBody,
     takesValues: true,
     responses: RESPONSES,
+  },
+  answerAwaits: {
+    at: 'POST /v1/awaits/answers',
+    summary: 'Answer several questions',
+    description:
+      'Gives the same answer to up to 100 questions, of one await or of several, in one transaction. Each has a result of its own. If the value does not fit one of them, nothing is written. Repeating it is safe.',
+    allows: ANSWERERS,
+    body: closed(
+      {
+        ids: Type.Array(interactionRef, {
+          ...{ minItems: 1, maxItems: IDS_MAX },
+          description: 'The questions.',
+        }),
+        value: optional(answerValue),
+        tagged,
+      },
+      withExample({ ids: ['01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3'], value: { ok: true } }),
+    ),
+    takesValues: true,
+    responses: {
+      200: {
+        what: 'One result for each question, in the order of the request.',
+        schema: closed({
+          items: Type.Array(answerResult, { maxItems: IDS_MAX, description: 'The results.' }),
+        }),
+      },
+    },
   },
   answerPlace: {
     at: 'POST /v1/executions/:id/awaits/:name/answer',

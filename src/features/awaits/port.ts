@@ -10,6 +10,8 @@ import type { Answer, AwaitUnit, DuePlace, Interaction } from './model.ts';
 export interface AwaitStore {
   /** The answer wins, repeats the winner, is kept for later, or is refused (W-2 … W-7). */
   answer(request: AnswerRequest & Audited): Promise<AnswerTaken>;
+  /** Takes several answers in one transaction, each as `answer` does (W-16). */
+  answerAll(requests: readonly (AnswerRequest & Audited)[]): Promise<readonly AnswerTaken[]>;
   /** Settles overdue units and starts due reminders, for one execution or for all (W-6). */
   expireAwaits(request: ExpireAwaits): Promise<AwaitsExpired>;
   extendAwait(request: ExtendAwait): Promise<AwaitResult>;

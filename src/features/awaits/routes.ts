@@ -4,6 +4,7 @@ import type { Static } from 'typebox';
 import { correlationOf } from '../../engine/ids.ts';
 import { parseBody } from '../../execution/history.ts';
 import type { InteractionId } from '../../execution/names.ts';
+import { describeExecutionRefusal } from '../../execution/refusal.ts';
 import { type Reader, readable } from '../../protocol/rest/executions.ts';
 import { withEtag, writtenTimes } from '../../protocol/rest/handling.ts';
 import { notFound, refusalReply } from '../../protocol/rest/problems.ts';
@@ -23,7 +24,12 @@ import { openedWithin } from '../../support/page-size.ts';
 import { recordOperation } from '../audit/routes.ts';
 import { type Answered, cursorAfter, sortedPage } from './api.ts';
 import { linkId } from './links-api.ts';
-import { awaitOperations, type InteractionMessage, type link as linkSchema } from './messages.ts';
+import {
+  type answerResult as answerResultSchema,
+  awaitOperations,
+  type InteractionMessage,
+  type link as linkSchema,
+} from './messages.ts';
 import type { Answer, AwaitUnit, Interaction } from './model.ts';
 import type { AwaitResult, InteractionFound } from './port.ts';
 
@@ -64,6 +70,12 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
 
   async answerAwait({ holdfast }, { params, body, caller }) {
     return answeredReply(await holdfast.awaits.answer(params.id, body.value, operationFor(caller)));
+  },
+
+  async answerAwaits({ holdfast }, { body, caller }) {
+    const { ids, value } = body;
+    const answers = await holdfast.awaits.answerAll(ids, value, operationFor(caller));
+    return { status: 200, body: { items: answers.map(answerResult) } };
   },
 
   async answerPlace({ holdfast }, { params, body, caller }) {
@@ -152,6 +164,14 @@ async function interactionFor(
 export function answeredReply(answer: Answered): Reply {
   if (answer.kind === 'refused') throw refusalReply(answer);
   return { status: 200, body: { kind: answer.kind, settled: answer.settled } };
+}
+
+function answerResult(answer: Answered): Static<typeof answerResultSchema> {
+  if (answer.kind !== 'refused') return { kind: answer.kind, settled: answer.settled };
+  return {
+    ...{ kind: answer.kind, settled: false },
+    ...{ code: answer.why, detail: describeExecutionRefusal(answer) },
+  };
 }
 
 function doneReply(answer: AwaitResult): Reply {

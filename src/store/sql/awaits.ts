@@ -386,6 +386,8 @@ export function awaitsOf({ read, repeat }: Gateway, natives: Natives): AwaitStor
       });
   return {
     answer: (request) => repeat(() => answer(request), { notifies: hasSettled }),
+    answerAll: (requests) =>
+      repeat(() => answerAll(requests), { notifies: (taken) => taken.some(hasSettled) }),
     expireAwaits: (request) => expireAwaits({ read, repeat }, natives, request),
     extendAwait: command(decideExtend, false),
     assignAwait: command(decideAssign, false),
@@ -449,6 +451,16 @@ function* answer(request: AnswerRequest & Audited): Script<AnswerTaken> {
       yield* keepLate({ id, answer: decision.answer });
       return { kind: 'refused', ...decision.refusal };
   }
+}
+
+/** Locks in the order of the ids, which is that of their executions. */
+function* answerAll(
+  requests: readonly (AnswerRequest & Audited)[],
+): Script<readonly AnswerTaken[]> {
+  const taken: AnswerTaken[] = [];
+  const inOrder = [...requests.entries()].sort(([, a], [, b]) => (a.id < b.id ? -1 : 1));
+  for (const [index, request] of inOrder) taken[index] = yield* answer(request);
+  return taken;
 }
 
 /** A late answer may have timed out its unit. */

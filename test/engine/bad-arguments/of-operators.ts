@@ -18,6 +18,12 @@ export const OPTIONS_OF_OPERATORS: readonly Options<Given>[] = [
       holdfast.awaits[of]({ execution: handle.id, name: 'q' }, 'x', options as object),
   })),
   {
+    of: 'awaits.answerAll',
+    names: OPERATION,
+    call: ({ holdfast, handle }, options) =>
+      holdfast.awaits.answerAll([{ execution: handle.id, name: 'q' }], 'x', options as object),
+  },
+  {
     of: 'awaits.cancel',
     names: OPERATION,
     call: ({ holdfast, handle }, options) =>

@@ -150,6 +150,42 @@ const correlated: Case = {
   },
 };
 
+const together: Case = {
+  name: 'W-16: several questions get one answer, and each has its result',
+  async run(coordinator) {
+    const teams = pipeline({
+      name: 'teams',
+      async run(ctx) {
+        const all = await ctx.await('sign-off', { items: ['a', 'b', 'c'], need: 2 });
+        return all.answers.length;
+      },
+    });
+    const { id } = await asked(coordinator, { correlation: 'one' });
+    await coordinator.worker([teams]);
+    const client = await coordinator.client(['submit', 'operate'], 'default');
+    const { id: execution } = await client.executions.submit({ pipeline: 'teams' });
+    const open = await until(async () => {
+      const { items } = await client.awaits.list({ execution, name: 'sign-off' });
+      return items.length === 3 ? items : undefined;
+    });
+    const ids = [...open.map((each) => each.id), 'correlation:one', 'correlation:none'];
+    const other = await coordinator.client(['operate'], 'other');
+    const foreign = await other.awaits.answerAll(ids, true);
+    assert.deepEqual(new Set(foreign.items.map(({ code }) => code)), new Set(['await-unknown']));
+    const sent = await client.awaits.answerAll(ids, true);
+    const kinds = sent.items.map(({ kind, code }) => code ?? kind);
+    assert.deepEqual(kinds.slice(3), ['answered', 'await-unknown']);
+    assert.deepEqual(kinds.slice(0, 3).toSorted(), ['answer-late', 'answered', 'answered']);
+    assert.equal((await client.executions.result(execution)).output, 2);
+    assert.equal((await client.awaits.read(id)).status, 'answered');
+    const again = await client.awaits.answerAll(['correlation:one'], true);
+    assert.deepEqual(again.items, [{ kind: 'existing', settled: false }]);
+    await assert.rejects(client.awaits.answerAll([], true), refusedWith('invalid-input', 400));
+    const submitter = await coordinator.client(['submit'], 'default');
+    await assert.rejects(submitter.awaits.answerAll(ids, 1), refusedWith('role-missing', 403));
+  },
+};
+
 const early: Case = {
   name: 'an answer can come before its question',
   async run(coordinator) {
@@ -250,6 +286,7 @@ export const awaitCases: readonly Case[] = [
   due,
   answered,
   correlated,
+  together,
   early,
   lookedAfter,
   linked,

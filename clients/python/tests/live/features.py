@@ -233,6 +233,9 @@ class Features(unittest.IsolatedAsyncioTestCase):
             await asyncio.sleep(0.05)
         other = await self.client.submit(asks_by_correlation, "pay/17")
         self.assertEqual(await self.client.result(other), "correlation-taken")
+        both = ["correlation:pay/17", "correlation:none"]
+        replies = await self.client.answer_all(both, "yes")
+        self.assertEqual([each["kind"] for each in replies], ["answered", "refused"])
         await self.client.answer("correlation:pay/17", "yes")
         self.assertEqual(await self.client.result(id), "yes")
 
