@@ -6,6 +6,7 @@ import type { StoreCall } from '../../contract/simulator/link.ts';
 import type { Checker, World } from '../../contract/simulator/world.ts';
 import type { Fence } from '../../src/lease/fence.ts';
 import type { AcquireResult, Verify } from '../../src/lease/port.ts';
+import { toInstant } from '../../src/support/clock.ts';
 import { acquire } from '../model/lease/acquire.ts';
 import { beginIntent } from '../model/lease/begin-intent.ts';
 import { checkpoint } from '../model/lease/checkpoint.ts';
@@ -56,9 +57,11 @@ const READS: ReadonlySet<string> = new Set([
   ...['leases.verify', 'leases.inspect', 'sessions.inspect', 'sessions.leases'],
 ]);
 
-export function watchLeaseModel(world: World): Checker {
-  let now = 0;
-  const state = new ModelState({ wallMs: () => now, monotonicMs: () => 0 }, world.policy);
+export function watchLeaseModel(world: Pick<World, 'policy' | 'isSteady' | 'violate'>): Checker {
+  // Exactly the store's time. A read moves no mark in the store, so after a step of the store's clock
+  // the next write of another process may have an earlier time (C-2).
+  let now = toInstant(0);
+  const state = new ModelState(() => now, world.policy);
   state.keepsTickets = true;
   /** After a difference, the model no longer knows the state. */
   let isLost = false;
@@ -72,7 +75,7 @@ export function watchLeaseModel(world: World): Checker {
       if (call.at === undefined) return;
       // After a step of the store's clock, processes differ slightly about the time of their reads.
       if (READS.has(call.verb) && !world.isSteady) return;
-      now = call.at;
+      now = toInstant(call.at);
       if (call.verb === 'executions.claim') noteFences(state, call);
       const verb = VERBS[call.verb];
       if (verb === undefined) return;

@@ -2,6 +2,7 @@
 
 import { type LeasePolicy, resolvePolicy } from '../../../src/lease/policy.ts';
 import type { KernelStore, LeaseStore, SessionStore } from '../../../src/lease/port.ts';
+import { StoreClock } from '../../../src/store/sqlite/store-clock.ts';
 import type { Clock } from '../../../src/support/clock.ts';
 import { acquire } from './acquire.ts';
 import { beginIntent } from './begin-intent.ts';
@@ -29,7 +30,8 @@ import { withdraw } from './withdraw.ts';
 /** Sessions and leases only. The model checks the policy as a store does. */
 export function openLeaseModel(clock: Clock, given: Partial<LeasePolicy>): KernelStore {
   const policy = resolvePolicy(given);
-  const state = new ModelState(clock, policy);
+  const storeClock = new StoreClock(clock);
+  const state = new ModelState(() => storeClock.read(0), policy);
   return {
     kind: 'model',
     policy,

@@ -8,8 +8,7 @@ import type { LeaseRecord } from '../../../src/lease/lease.ts';
 import type { AttemptId, LeaseKey, Owner, SessionId } from '../../../src/lease/names.ts';
 import type { LeasePolicy } from '../../../src/lease/policy.ts';
 import type { SessionChain, SessionRecord } from '../../../src/lease/session.ts';
-import { StoreClock } from '../../../src/store/sqlite/store-clock.ts';
-import type { Clock, Instant } from '../../../src/support/clock.ts';
+import type { Instant } from '../../../src/support/clock.ts';
 
 export interface Ticket {
   /** Moved on whenever its waiter asks again. */
@@ -31,17 +30,17 @@ export class ModelState {
   /** Some stores rewrite a ticket only after half of its time (A-9). */
   keepsTickets = false;
 
-  readonly #clock: StoreClock;
+  readonly #readTime: () => Instant;
   #eventSeq = 0;
 
-  constructor(clock: Clock, policy: LeasePolicy) {
-    this.#clock = new StoreClock(clock);
+  /** `readTime` returns store time. */
+  constructor(readTime: () => Instant, policy: LeasePolicy) {
+    this.#readTime = readTime;
     this.policy = policy;
   }
 
-  /** Store time never goes back, and never stands still (C-2). */
   now(): Instant {
-    return this.#clock.read(0);
+    return this.#readTime();
   }
 
   /** T-2, T-3: one counter for the whole store, never wound back. */
