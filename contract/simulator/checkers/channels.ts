@@ -39,7 +39,10 @@ export function announcedOnce(world: World, received: Received): Checker {
   const judges: Readonly<Record<string, (call: StoreCall, at: number) => void>> = {
     'access.claimDeliveries'({ request, reply }, at) {
       const { uid, leaseMs } = request as ClaimDeliveries;
-      const { deliveries = [] } = (reply ?? {}) as Partial<ClaimedDeliveries>;
+      const { channel, deliveries = [] } = (reply ?? {}) as Partial<ClaimedDeliveries>;
+      if (channel?.paused === true || (channel?.openUntil ?? at) > at) {
+        world.violate('CH-6', `Messages of channel ${uid} were claimed while it must rest.`);
+      }
       for (const { id, attempts } of deliveries) {
         const place = placeOf(uid, id);
         const before = known.get(place);

@@ -6,6 +6,7 @@ import type {
   Claim,
   Claimed,
   ClaimResult,
+  Finish,
   OwnerWrite,
   Recorded,
   Submit,
@@ -70,6 +71,11 @@ const OWNER_VERBS: Readonly<Record<string, string>> = {
 /** The time that P4 allows beyond the ttl. The fair chance and the breaker may add theirs. */
 const TAKEOVER_MS = 2_000;
 
+/** X-102. */
+function isAhead({ body }: { readonly body?: string }): boolean {
+  return 'ahead' in (JSON.parse(body ?? '{}') as object);
+}
+
 class ExecutionRules implements Checker {
   readonly name = 'executions';
   readonly #world: World;
@@ -99,7 +105,7 @@ class ExecutionRules implements Checker {
       }
     }
     if (verb in OWNER_VERBS && result?.kind === OWNER_VERBS[verb]) {
-      this.#written(verb, request as OwnerWrite & { status?: string });
+      this.#written(verb, request as OwnerWrite);
     }
     if (result?.kind === 'alive' || result?.kind === 'opened') {
       this.#beats.set((request as { readonly id: string }).id, this.#world.nowMs);
@@ -253,10 +259,8 @@ class ExecutionRules implements Checker {
     }
   }
 
-  #written(
-    verb: string,
-    { id, fence, session, seq, events, status }: OwnerWrite & { status?: string },
-  ): void {
+  #written(verb: string, write: OwnerWrite & Partial<Pick<Finish, 'status' | 'successor'>>): void {
+    const { id, fence, session, seq, events, status, successor } = write;
     const known = this.#of(id);
     const last = seq + events.length - 1;
     const isReplay = events.length > 0 && last <= known.seq;
@@ -272,7 +276,18 @@ class ExecutionRules implements Checker {
       this.#recorded.set(`${id} ${key}`, fence);
     }
     if (verb !== 'executions.record') known.isRunning = false;
-    if (verb === 'executions.finish') known.end = status;
+    if (verb !== 'executions.finish') return;
+    known.end = status;
+    // A successor takes over the cancel (X-71).
+    const isLast = status !== 'cancelled' && successor === undefined;
+    if (isLast && events.some(isAhead)) this.#mustKnowNoCancel(id);
+  }
+
+  /** Its code ran ahead, so its last result and its end are one write (X-101). */
+  #mustKnowNoCancel(id: string): void {
+    const sql = "select 1 from inbox where execution_id = :id and kind = 'cancel'";
+    if (this.#world.disk.rows(sql, { id }).length === 0) return;
+    this.#violate('X-101', id, 'its end overtook a cancel that came first');
   }
 
   #mustOwn(

@@ -101,6 +101,15 @@ function judgeAwaits(world: World): void {
   for (const { id, call, answered, kept } of wrong) {
     world.violate('W-9', `Execution ${id}: ${call} counts ${answered} answers and has ${kept}.`);
   }
+  const left = world.disk.rows<{ id: string; call: string }>(
+    `select i.execution_id as id, i.call
+       from interaction as i
+       join execution as e on e.id = i.execution_id and e.ended_at is not null
+      where i.status in (${INTERACTION_CODES.open}, ${INTERACTION_CODES.early})`,
+  );
+  for (const { id, call } of left) {
+    world.violate('W-9', `Execution ${id} has ended, and its question ${call} is not closed.`);
+  }
 }
 
 function gaps({ history, execution }: Case): string | undefined {

@@ -12,6 +12,7 @@ import type { Actor, Life } from '../actor.ts';
 import { alertedOnce } from '../checkers/alerts.ts';
 import { announcedOnce, Received } from '../checkers/channels.ts';
 import type { Workload } from '../plan.ts';
+import type { SimulatedProcess } from '../process.ts';
 import { ACTIVE_MS, between, pick, type World } from '../world.ts';
 
 const PROJECT = parseProject('default');
@@ -25,14 +26,35 @@ const ALERTS_EVERY_MS = 1_000;
 const TIMEOUT_MS = 400;
 const IDS = ['hooks', 'pager'] as const;
 
-type Perform = (access: AccessStore, id: string, uid: string) => Promise<unknown>;
+type Perform = (access: AccessStore, id: string, process: SimulatedProcess) => Promise<unknown>;
 
 const ACTIONS: Readonly<Record<string, Perform>> = {
-  put: (access, id, uid) => access.putChannel(putting(id, uid, false)),
-  pause: (access, id, uid) => access.putChannel(putting(id, uid, true)),
+  put: (access, id, { random }) => access.putChannel(putting(id, random.uuid(), false)),
+  pause: (access, id, { random }) => access.putChannel(putting(id, random.uuid(), true)),
   remove: (access, id) => access.removeChannel({ project: PROJECT, id }),
   replay: (access, id) => access.replayDeliveries({ project: PROJECT, id, limit: 100 }),
+  'late record': recordLate,
 };
+
+/** Records its attempts after another caller has claimed the messages (CH-4). */
+async function recordLate(
+  access: AccessStore,
+  id: string,
+  { timers }: SimulatedProcess,
+): Promise<void> {
+  const channel = await access.channel({ project: PROJECT, id });
+  if (channel === undefined) return;
+  const { uid } = channel;
+  const claimed = await access.claimDeliveries({ uid, limit: 2, leaseMs: 10 });
+  await timers.pause(30);
+  await access.claimDeliveries({ uid, limit: 100, leaseMs: 200 });
+  const attempts = (claimed?.deliveries ?? []).map((each) => ({
+    ...{ id: each.id, attempts: each.attempts, log: each.log },
+    ...{ state: 'pending' as const, failed: each.failed, nextInMs: 50 },
+  }));
+  if (attempts.length === 0) return;
+  await access.recordDeliveries({ channel, attempts, failures: 0, cooldownMs: 0, pauses: false });
+}
 
 function putting(id: string, uid: string, paused: boolean): PutChannel {
   return {
@@ -80,7 +102,7 @@ function perform(
   const run = ACTIONS[action];
   if (life === undefined || access === undefined || run === undefined) return;
   world.operations += 1;
-  world.run(life.process, () => run(access, id, life.process.random.uuid()));
+  world.run(life.process, () => run(access, id, life.process));
 }
 
 function startDuties(world: World, life: Life, received: Received): Pick<Alerts, 'stop'> {

@@ -26,6 +26,7 @@ import { type Input, pipelinesAt } from './pipelines.ts';
 const MIX = [
   ...['order', 'order', 'order', 'batch', 'batch', 'family', 'letters', 'letters'],
   ...['question', 'question', 'saga', 'saga', 'chain', 'doomed', 'hurry', 'stubborn'],
+  ...['locked', 'locked'],
 ] as const;
 
 const COMMANDS = [

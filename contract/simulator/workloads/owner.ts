@@ -1,10 +1,12 @@
 // A worker without Holdfast's engine. It sends the verbs of an owner with values that the engine rarely
 // has, for pipelines that no other worker runs. The model of executions judges every reply and row.
 
+import { interactionIdOf } from '../../../src/engine/ids.ts';
 import type { HistoryEventKind } from '../../../src/execution/history.ts';
 import {
   type CallKey,
   type ExecutionId,
+  type InteractionId,
   type Payload,
   type PipelineName,
   type ProjectName,
@@ -116,6 +118,35 @@ const SCRIPTS: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
     }
   },
 
+  /** W-2, W-3, W-9: an answer comes before the question, which may never come. */
+  'is answered before it asks': async (scene) => {
+    const { store, random } = scene;
+    await submit(scene);
+    for (const claimed of await claim(scene)) {
+      const { id, project } = claimed.execution;
+      const call = 'ask' as CallKey;
+      const ids = [0, 1, 2].map((item) => interactionIdOf({ execution: id, call, item }));
+      const answer = async (item: number): Promise<void> => {
+        const place = { execution: id, call, item };
+        const value = `${item}` as Payload;
+        const own = { id: ids[item] as InteractionId, project, place, verified: false };
+        await store.answer({ ...own, value, digest: value });
+      };
+      await answer(2);
+      const asks = random.next() < 0.5;
+      if (asks) {
+        const items = ids.map((each) => ({ id: each }));
+        const open = { call, name: 'ask', needed: 2, items, reminders: [] };
+        const awaits = [{ ...open, signed: false, checked: false }];
+        await store.record({ ...write(claimed, 'progressed'), awaits });
+        for (const item of [2, 0, 1]) await answer(item);
+      }
+      const last = write(claimed, 'completed');
+      const seq = asks ? last.seq + 1 : last.seq;
+      await store.finish({ ...last, seq, status: 'completed', leavesAwaits: asks });
+    }
+  },
+
   /** X-60. */
   'claims for two projects': async (scene) => {
     for (const project of [DEFAULT, DEFAULT, NEIGHBOUR, NEIGHBOUR]) await submit(scene, project);
@@ -162,6 +193,7 @@ async function finishAll(scene: Scene): Promise<void> {
     const { inboxCount } = claimed.execution;
     await scene.store.finish({
       ...{ ...write(claimed, 'completed'), status: 'completed', inboxSeen: inboxCount },
+      leavesAwaits: true,
     });
   }
 }

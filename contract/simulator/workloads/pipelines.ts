@@ -1,7 +1,12 @@
 // The pipelines that the simulated workers run. Each has an output that follows from its input alone,
 // so a checker knows it without running anything.
 
-import type { Context, RetryOptions, StepContext } from '../../../src/engine/context.ts';
+import type {
+  Context,
+  ExecutionLease,
+  RetryOptions,
+  StepContext,
+} from '../../../src/engine/context.ts';
 import { type AnyPipeline, pipeline } from '../../../src/engine/pipeline.ts';
 import type { Life } from '../actor.ts';
 import type { Ledger } from '../ledger.ts';
@@ -45,6 +50,9 @@ interface Recipe {
 }
 
 const COMPLETED = ['completed'] as const;
+
+/** The resource of a lease that executions hold. */
+const VAULT = 'vault';
 
 export const RECIPES: Readonly<Record<string, Recipe>> = {
   /** Steps one after the other, with short and long sleeps between them. */
@@ -178,6 +186,22 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     expected: ({ nth, size }) => ({ statuses: COMPLETED, output: nth + size }),
   },
 
+  /** Works on what a lease protects. Only one execution holds it at a time. */
+  locked: {
+    run(place, ctx, { nth, size }) {
+      return ctx.lease(VAULT, async (lease) => {
+        for (let at = 1; at <= size; at += 1) {
+          await ctx.step(`write ${at}`, (step) => write(place, { ctx, step, lease }), {
+            retry: retryOf(place),
+          });
+          if (at % 3 === 0) await ctx.sleep(at * 40, `rest ${at}`);
+        }
+        return nth;
+      });
+    },
+    expected: ({ nth }) => ({ statuses: COMPLETED, output: nth }),
+  },
+
   /** Has too little time, perhaps. */
   hurry: {
     async run(place, ctx, { nth, size }) {
@@ -213,6 +237,19 @@ export function pipelinesAt(place: Workplace): readonly AnyPipeline[] {
         },
       }) as AnyPipeline,
   );
+}
+
+/** An effect on the resource of a lease, under the fence of the lease. */
+async function write(
+  { world, ledger, life: { process } }: Workplace,
+  { ctx, step, lease }: { ctx: Context; step: StepContext; lease: ExecutionLease },
+): Promise<void> {
+  world.operations += 1;
+  ledger.attempt(process, { execution: ctx.id, key: step.idempotencyKey, fence: step.fence });
+  const forMs = between(process.random, 1, 40);
+  lease.assertHeld(forMs);
+  ledger.effect(process, { key: VAULT, fence: lease.fence, forMs });
+  await process.timers.pause(forMs + between(process.random, 1, 150));
 }
 
 /** Often fails at first, so that the execution waits between two attempts of a compensation. */
