@@ -309,6 +309,35 @@ export const LEASING: readonly Behaviour[] = [
     },
   },
   {
+    name: 'P2, X-106: a cancel keeps the lease for as long as a running step has asserted it',
+    async run(stage) {
+      const [entered, leaving] = [door(), door()];
+      let assertedUntilMs = 0;
+      const reserve = pipeline({
+        name: 'reserve',
+        run: (ctx) =>
+          ctx.lease(STOCK, (lease) =>
+            ctx.step('act', async () => {
+              lease.assertHeld(1_000);
+              assertedUntilMs = performance.now() + 1_000;
+              entered.open();
+              await leaving.passed;
+            }),
+          ),
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [reserve], { ttlMs: 3_000 });
+      const { id } = await holdfast.submit(reserve, undefined);
+      await entered.passed;
+      await holdfast.cancel(id);
+      await stage.until(holdfast, id, ({ endedAt }) => endedAt !== undefined);
+      const other = await outsider(stage);
+      assert.ok(performance.now() >= assertedUntilMs - 1, 'the other one entered too early');
+      leaving.open();
+      await other.close();
+    },
+  },
+  {
     name: 'X-106: a block that throws releases the lease as failed, and the code gets the error',
     async run(stage) {
       const reserve = pipeline({

@@ -74,6 +74,8 @@ export class LeaseBlock<Output> extends PromisedCall<LeasePlan<Output>, Output> 
   #end: BlockEnd<Output> | undefined;
   #fence: Fence | undefined;
   #startedTick = 0;
+  /** A step may act until then by the monotonic clock. */
+  #assertedUntilMs = 0;
 
   /** History decides first: it may have the end of the block, or calls inside it. */
   check(): void {
@@ -104,7 +106,15 @@ export class LeaseBlock<Output> extends PromisedCall<LeasePlan<Output>, Output> 
   /** The execution leaves this process. A later owner continues the block. */
   override leave(): void {
     super.leave();
-    this.#stop(this.run.activeSteps > 0 ? 'abandoned' : 'yielded');
+    const { activeSteps, config } = this.run;
+    if (activeSteps === 0) this.#stop('yielded');
+    else this.#stop('abandoned', this.#assertedUntilMs - config.clock.monotonicMs());
+  }
+
+  /** Its code has asserted the lease for so long. */
+  asserted(marginMs: number): void {
+    const untilMs = this.run.config.clock.monotonicMs() + marginMs;
+    this.#assertedUntilMs = Math.max(this.#assertedUntilMs, untilMs);
   }
 
   get isEntering(): boolean {
@@ -226,7 +236,7 @@ export class LeaseBlock<Output> extends PromisedCall<LeasePlan<Output>, Output> 
       await this.#release('finished');
       this.promised.resolve(end.value);
     } else {
-      await this.#release('failed', thrownText(end.error));
+      await this.#release('failed', { cause: thrownText(end.error) });
       // The error is the code's own, so it may be a bug: it is no rejection of `ctx` (X-47).
       this.promised.promise.catch(ignored);
       this.promised.reject(end.error);
@@ -242,19 +252,26 @@ export class LeaseBlock<Output> extends PromisedCall<LeasePlan<Output>, Output> 
     this.run.rest();
   }
 
-  #stop(exit: DeclaredExit): void {
-    const release = this.#release(exit);
+  #stop(exit: DeclaredExit, afterMs = 0): void {
+    const release = this.#release(exit, { afterMs });
     release.catch((error: unknown) => this.run.troubled(error));
     this.#leaving.abort();
   }
 
-  /** Only the first call releases. Authority ends at once, and the session repeats the release. */
-  async #release(exit: DeclaredExit, cause?: string): Promise<void> {
+  /**
+   * Only the first call releases. The code loses its authority at once. The release waits until no
+   * step may act any more (P2), and the session repeats it.
+   */
+  async #release(
+    exit: DeclaredExit,
+    { afterMs = 0, ...about }: { readonly afterMs?: number; readonly cause?: string } = {},
+  ): Promise<void> {
     const phase = this.#phase;
     this.#phase = { kind: 'left' };
     this.run.leases.delete(this);
-    if (phase.kind === 'open')
-      await phase.lease?.release(exit, cause === undefined ? {} : { cause });
+    if (phase.kind !== 'open') return;
+    if (afterMs > 0) await this.run.config.timers.pause(afterMs);
+    await phase.lease?.release(exit, about);
   }
 
   #watch(lease: HeldLease): void {
@@ -320,7 +337,7 @@ export class LeaseBlock<Output> extends PromisedCall<LeasePlan<Output>, Output> 
 const NO_LEASES =
   'This worker cannot acquire leases: its coordinator offers none, or it is a push handler without a coordinator. Nothing was acquired. Upgrade the coordinator, or pass pushHandler({ coordinator: { url, key } }).';
 
-type Term = Pick<LeaseBlock<unknown>, 'held' | 'fence' | 'isReplayed'>;
+type Term = Pick<LeaseBlock<unknown>, 'held' | 'fence' | 'isReplayed' | 'asserted'>;
 
 /** The lease that the code of the block gets. */
 class BlockLease implements ExecutionLease {
@@ -355,6 +372,7 @@ class BlockLease implements ExecutionLease {
     if (isReplayed) return;
     if (held === undefined) throw notHeld(this.key as LeaseKey, 'lost');
     held.assertHeld(marginMs);
+    this.#call.asserted(marginMs);
   }
 }
 
