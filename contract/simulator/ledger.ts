@@ -14,6 +14,15 @@ interface Effect {
   readonly toMs: number;
 }
 
+const ledgers = new WeakMap<World, Ledger>();
+
+/** The one world outside of a run. */
+export function ledgerOf(world: World): Ledger {
+  const ledger = ledgers.get(world) ?? new Ledger(world);
+  ledgers.set(world, ledger);
+  return ledger;
+}
+
 export class Ledger {
   readonly #world: World;
   /** The highest fence that the fenced resource has seen, by key. */

@@ -256,6 +256,10 @@ class LeaseRules implements Checker {
     for (const state of this.#keys.values()) {
       if (this.#isUnder(state.session, session)) this.#ledger.forced(state.fence);
     }
+    const claims = 'select fence from execution where session_id = :session';
+    for (const { fence } of this.#world.disk.rows<{ fence: number }>(claims, { session })) {
+      this.#ledger.forced(fence);
+    }
   }
 
   #exitOf(session: string | undefined): string | undefined {

@@ -8,7 +8,7 @@ import type { Random } from '../../../src/support/random.ts';
 import type { Actor, Life } from '../actor.ts';
 import { executionModel } from '../checkers/execution-model.ts';
 import { executionRules, type Submissions, type Submitted } from '../checkers/executions.ts';
-import { Ledger } from '../ledger.ts';
+import { type Ledger, ledgerOf } from '../ledger.ts';
 import type { PlannedOperation, Workload } from '../plan.ts';
 import {
   callerOf,
@@ -68,7 +68,7 @@ export const executions: Workload = {
   },
 
   open(world) {
-    const ledger = new Ledger(world);
+    const ledger = ledgerOf(world);
     const submissions: Submissions = { known: new Map(), letters: 0 };
     world.checkers.push(executionRules(world, ledger, submissions), executionModel(world));
     addWorkers(world, ledger);
@@ -239,7 +239,7 @@ async function submit(
 }
 
 async function command(
-  { world, holdfast }: Client,
+  { world, life, holdfast }: Client,
   { action, nth }: Exclude<Command, { action: 'submit' }>,
   submissions: Submissions,
 ): Promise<void> {
@@ -248,13 +248,20 @@ async function command(
   const { id } = found;
   const value = world.operations;
   const commands: Readonly<Record<typeof action, () => Promise<unknown>>> = {
-    // Several at once, so that they wait together. The first arrives once (X-109).
+    // Several at once, so that they wait together. The first arrives once (X-109). Or one after the
+    // other, so that the next one arrives while the execution is about to park (X-5).
     signal: async () => {
       const nths = Array.from({ length: 1 + (value % 3) }, () => ++submissions.letters);
       const letters = nths.map((nth) => ({ name: 'letter', value: nth, key: `letter ${nth}` }));
-      await Promise.all(
-        [...letters, ...letters.slice(0, 1)].map((each) => holdfast.signal(id, each)),
-      );
+      const all = [...letters, ...letters.slice(0, 1)];
+      const { random, timers } = life.process;
+      if (random.next() < 0.5) await Promise.all(all.map((each) => holdfast.signal(id, each)));
+      else {
+        for (const each of all) {
+          await holdfast.signal(id, each);
+          await timers.pause(between(random, 20, 200));
+        }
+      }
     },
     answer: () => holdfast.awaits.answer({ execution: id, name: 'approve' }, value),
     cancel: () => {

@@ -11,10 +11,11 @@ import type { LeaseService } from '../../../src/lease/port.ts';
 import type { Random } from '../../../src/support/random.ts';
 import type { Actor, Life } from '../actor.ts';
 import { leaseRules } from '../checkers/leases.ts';
-import { Ledger } from '../ledger.ts';
+import { type Ledger, ledgerOf } from '../ledger.ts';
 import type { PlannedOperation, Workload } from '../plan.ts';
 import { startLeaseClient } from '../workers.ts';
 import { ACTIVE_MS, between, pick, type World } from '../world.ts';
+import { VAULT } from './pipelines.ts';
 
 const KEYS = ['daily', 'weekly', 'index'] as const;
 const EXITS: readonly DeclaredExit[] = ['finished', 'yielded', 'abandoned', 'failed', 'retired'];
@@ -51,7 +52,7 @@ export const leases: Workload = {
   },
 
   open(world) {
-    const ledger = new Ledger(world);
+    const ledger = ledgerOf(world);
     world.checkers.push(leaseRules(world, ledger));
     const holders = new Map(HOLDERS.map((name) => [name, addHolder(world, name)]));
     const operator = world.actor('operator', async (life) => life);
@@ -89,7 +90,8 @@ function planTerm(random: Random): PlannedOperation {
 
 function planAction(random: Random): PlannedOperation {
   const action = pick(random, ['drain', 'drain', 'revoke', 'end-session', 'sweep'] as const);
-  const key = `${pick(random, ['', '', OF_PROJECT])}${pick(random, KEYS)}`;
+  const shared = [...KEYS, VAULT].map((each) => `${OF_PROJECT}${each}`);
+  const key = pick(random, [...KEYS, ...KEYS, ...shared]);
   const atMs = between(random, 500, ACTIVE_MS);
   return {
     atMs,

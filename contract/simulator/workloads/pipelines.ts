@@ -52,7 +52,7 @@ interface Recipe {
 const COMPLETED = ['completed'] as const;
 
 /** The resource of a lease that executions hold. */
-const VAULT = 'vault';
+export const VAULT = 'vault';
 
 export const RECIPES: Readonly<Record<string, Recipe>> = {
   /** Steps one after the other, with short and long sleeps between them. */
@@ -248,7 +248,7 @@ async function write(
   ledger.attempt(process, { execution: ctx.id, key: step.idempotencyKey, fence: step.fence });
   const forMs = between(process.random, 1, 40);
   lease.assertHeld(forMs);
-  ledger.effect(process, { key: VAULT, fence: lease.fence, forMs });
+  ledger.effect(process, { key: `default:${VAULT}`, fence: lease.fence, forMs });
   await process.timers.pause(forMs + between(process.random, 1, 150));
 }
 
