@@ -106,10 +106,16 @@ class Client:
                 return items
             after = items[-1]["seq"]
 
-    async def signal(self, id: str, name: str, value: Any = None) -> None:
-        """Sends a signal, which the code gets from `ctx.receive(name)`."""
+    async def signal(
+        self, id: str, name: str, value: Any = None, *, key: Optional[str] = None
+    ) -> None:
+        """Sends a signal, which the code gets from `ctx.receive(name)`.
+
+        A second one with the same `key` adds nothing, so it is safe to repeat.
+        """
+        given = {} if key is None else {"key": key}
         path = path_of("/v1/executions/{}/signals", id)
-        await self._http.send("POST", path, {"name": name, "value": value})
+        await self._http.send("POST", path, {"name": name, "value": value, **given})
 
     async def update(
         self,
@@ -149,9 +155,11 @@ class Client:
             return None
         return _readable(found, "value")
 
-    async def cancel(self, id: str, reason: Optional[str] = None) -> None:
-        """Cancels an execution."""
-        await self._command(id, "cancel", reason)
+    async def cancel(
+        self, id: str, reason: Optional[str] = None, *, force: bool = False
+    ) -> None:
+        """Cancels an execution. With `force`, it ends at once, without cleanup and compensations."""
+        await self._command(id, "cancel", reason, force)
 
     async def pause(self, id: str, reason: Optional[str] = None) -> None:
         """Holds an execution until you resume it."""
@@ -192,8 +200,12 @@ class Client:
         items: Sequence[Mapping[str, Any]] = reply["items"]
         return items
 
-    async def _command(self, id: str, verb: str, reason: Optional[str]) -> None:
-        body = {} if reason is None else {"reason": reason}
+    async def _command(
+        self, id: str, verb: str, reason: Optional[str], force: bool = False
+    ) -> None:
+        body: dict[str, Any] = {} if reason is None else {"reason": reason}
+        if force:
+            body["force"] = True
         await self._http.send("POST", path_of("/v1/executions/{}/" + verb, id), body)
 
 

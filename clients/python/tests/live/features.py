@@ -56,6 +56,11 @@ async def listens(ctx: Context, given):
     return await ctx.receive("word")
 
 
+@pipeline("hears-two")
+async def hears_two(ctx: Context, given):
+    return [await ctx.receive("word"), await ctx.receive("word")]
+
+
 @pipeline("talks")
 async def talks(ctx: Context, given):
     heard = await ctx.start_child(listens)
@@ -170,7 +175,7 @@ async def has_a_bug(ctx: Context, _):
 class Features(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self):
         pipelines = [vowels, calls_remote, square, fans_out, waits, races, asks, asks_by_correlation]
-        pipelines += [listens, talks, replies]
+        pipelines += [listens, talks, replies, hears_two]
         pipelines += [loops, slow_once, silent_once, shows_its_row, has_a_bug]
         self.client = Client()
         self.worker = Worker(pipelines, ttl=3.0, grace=0.2)
@@ -218,6 +223,16 @@ class Features(unittest.IsolatedAsyncioTestCase):
         id = await self.client.submit(races)
         await self.client.signal(id, "go", 1)
         self.assertEqual(await self.client.result(id), "signal")
+
+    async def test_a_signal_with_a_key_is_sent_once_and_a_forced_cancel_ends_at_once(self):
+        id = await self.client.submit(hears_two)
+        for _ in range(2):
+            await self.client.signal(id, "word", "one", key="first")
+        await self.client.signal(id, "word", "two", key="second")
+        self.assertEqual(await self.client.result(id), ["one", "two"])
+        left = await self.client.submit(listens)
+        await self.client.cancel(left, "a test", force=True)
+        self.assertEqual((await self.client.get(left))["status"], "cancelled")
 
     async def test_a_person_answers_a_question_through_the_client(self):
         id = await self.client.submit(asks, 4200)
