@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { AuditId } from '../../src/execution/names.ts';
+import type { AuditId, ExecutionId } from '../../src/execution/names.ts';
 import type { AuditAction, AuditStamp } from '../../src/features/audit/model.ts';
 import { type AlertReading, DEFAULT_ALERTS } from '../../src/features/channels/alerts-model.ts';
 import {
@@ -213,6 +213,34 @@ const announcing: readonly AccessCase[] = [
       const inOrder = (each: readonly unknown[]) =>
         each.map((one) => JSON.stringify(one)).toSorted();
       assert.deepEqual(inOrder(found), inOrder(expected));
+    },
+  },
+  {
+    upholds: 'CH-2, W-19',
+    name: 'a queued question is announced when it gets its slot, and never if it closes before',
+    async run({ store, advance, now }) {
+      await mustPut(store, ['question-opened', 'question-reminded', 'question-expired']);
+      const ann = await worker(store);
+      const concurrency = { key: 'desk', limit: 1 };
+      const reminders = [{ afterMs: 50, start: submitting({ pipeline: OTHER_PIPELINE }) }];
+      const openedAt = now();
+      const first = await parkedOn(store, ann, { concurrency });
+      await parkedOn(store, ann, { timeoutMs: 100, reminders, concurrency });
+      const third = await parkedOn(store, ann, { concurrency });
+      await advance(50);
+      await store.executions.expireAwaits({ limit: 9 });
+      await advance(50);
+      await store.executions.expireAwaits({ limit: 9 });
+      const about = (execution: ExecutionId) => ({
+        ...{ interaction: interactionId(execution), execution, name: 'approval' },
+      });
+      const asked = ['question-opened', openedAt, about(first.id)];
+      assert.deepEqual(await announced(store), [asked]);
+      await store.executions.answer(answering(interactionId(first.id)));
+      assert.deepEqual(await announced(store), [
+        ['question-opened', now(), about(third.id)],
+        asked,
+      ]);
     },
   },
   {

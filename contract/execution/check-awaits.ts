@@ -84,6 +84,10 @@ function checkInteraction(
   const isAnswered = status === 'answered' || status === 'early';
   assert.equal(answer !== undefined, isAnswered, `W-4: ${about}`);
   if (status === 'open') assert.equal(unit?.status, 'open', `W-3: ${about}`);
+  if (status === 'queued') {
+    assert.equal(unit?.status, 'open', `W-3: ${about}`);
+    assert.notEqual(unit?.concurrency, undefined, `W-17: ${about}`);
+  }
   if (status === 'answered') assert.notEqual(unit, undefined, `W-4: ${about}`);
   if (status === 'closed') assert.notEqual(unit?.status, 'open', `W-3: ${about}`);
   if (ended) assert.ok(status === 'answered' || status === 'closed', `W-9: ${about}`);

@@ -13,6 +13,7 @@ import { type HistoryEventKind, parseBody } from '../execution/history.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import { leaseWaitOf } from '../features/leases/waits-api.ts';
 import { eventsBefore, messagesBefore } from '../store/contract/body-pages.ts';
+import { present } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { possibleWorkers } from './possible-workers.ts';
 
@@ -63,7 +64,7 @@ async function explainRecord(
   const [last, owner, awaits, children, workers, lease, { now }] = await Promise.all([
     lastEvents(config, execution),
     ownerOf(config, execution),
-    isOpen ? openAwaits(config, execution) : [],
+    isOpen ? openAwaits(config, execution) : { awaits: [] },
     isOpen ? openChildrenOf(config, id) : { openChildren: 0 },
     isOpen && execution.release !== undefined ? workersAround(config, execution) : undefined,
     isOpen ? leaseWaitOf(config, execution) : undefined,
@@ -72,7 +73,7 @@ async function explainRecord(
   ]);
   const pause = execution.holds.includes('paused') ? await pauseOf(config, id, last) : undefined;
   const cancel = await cancelOf(config, execution, last);
-  const found = { execution, now, last, awaits, ...children };
+  const found = { execution, now, last, ...awaits, ...children };
   const commands = { ...(pause && { pause }), ...(cancel && { cancel }) };
   const facts = { ...found, ...(owner && { owner }), ...(lease && { lease }), ...commands };
   if (workers === undefined) return explain(facts);
@@ -233,15 +234,21 @@ async function ownerOf(
 async function openAwaits(
   config: EngineConfig,
   { id, project }: ExecutionRecord,
-): Promise<ExplainFacts['awaits']> {
-  const query = { project, execution: id, open: true, limit: PAGE };
-  const found = await config.store.executions.interactions(query);
-  return found.flatMap(({ interaction, unit }) => {
+): Promise<Pick<ExplainFacts, 'awaits' | 'queued'>> {
+  const query = { project, execution: id, limit: PAGE };
+  const { executions } = config.store;
+  const found = await executions.interactions({ ...query, open: true });
+  const awaits = found.flatMap(({ interaction, unit }) => {
     if (unit === undefined) return [];
     const { assignee } = interaction;
     const { name, dueAt } = unit;
     return { name, ...(dueAt === undefined ? {} : { dueAt }), ...(assignee && { assignee }) };
   });
+  if (awaits.length > 0) return { awaits };
+  const [next] = await executions.interactions({ ...query, queued: true, limit: 1 });
+  if (next?.unit?.concurrency === undefined) return { awaits };
+  const { name, dueAt, concurrency } = next.unit;
+  return { awaits, queued: { name, key: concurrency.key, ...present({ dueAt }) } };
 }
 
 /** An execution may have any number of children. The explanation needs a few of the open ones. */

@@ -322,11 +322,11 @@ export function checkedPlacing(what: string, given: Placing): Placing {
   };
 }
 
-function checkedConcurrency(given: ConcurrencyKey): ConcurrencyKey {
+export function checkedConcurrency(given: ConcurrencyKey, max = 1_000_000): ConcurrencyKey {
   const { key, limit } = readOptions('concurrency', given, ['key', 'limit']);
   return {
     key: boundedText('concurrency.key', key, NAME_BYTES_MAX),
-    limit: integerOption('concurrency.limit', limit, { min: 1, max: 1_000_000 }),
+    limit: integerOption('concurrency.limit', limit, { min: 1, max }),
   };
 }
 

@@ -24,7 +24,7 @@ export const EXPLAIN_CODES = {
   ended: 'It has ended.',
   paused: 'An operator paused it.',
   blocked: 'The deployed code does not match its history, or a value cannot be read.',
-  'concurrency-limit': 'It waits for a slot of its concurrency key.',
+  'concurrency-limit': 'It, or a question that it asks, waits for a slot of a concurrency key.',
   'rate-limited': 'It waits for its rate limit.',
   delayed: 'It starts later, as it was submitted with a delay.',
   retrying: 'Its code failed, and the whole execution runs again later.',
@@ -75,6 +75,8 @@ export interface ExplainFacts {
     readonly dueAt?: Instant;
     readonly assignee?: string;
   }[];
+  /** A question that waits for a slot. Absent if it has an open await. */
+  readonly queued?: { readonly name: string; readonly key: string; readonly dueAt?: Instant };
   readonly openChildren: number;
   /** It has more children than were read, open or not. */
   readonly hasMoreChildren?: boolean;
@@ -422,6 +424,7 @@ function waiting(facts: ExplainFacts): Explanation {
   if (readyAt !== undefined && readyAt <= now) return ready(facts, readyAt);
   const [open] = awaits;
   if (open !== undefined) return waitingForAnswer(facts);
+  if (facts.queued !== undefined) return waitingToAsk(facts.queued);
   const parked = last.findLast(({ kind }) => kind === 'parked');
   const named = parseBody<{ for: readonly string[] }>(parked?.body).for;
   const calls = Array.isArray(named) ? named.map(String) : [];
@@ -527,6 +530,16 @@ function waitingForAnswer({ awaits, now }: ExplainFacts): Explanation {
     sentence: `Waiting for an answer to ${names}${from}${time}.`,
     advice: 'Answer, extend the deadline, or cancel the request.',
     ...(until === undefined ? {} : { until }),
+  };
+}
+
+function waitingToAsk({ name, key, dueAt }: NonNullable<ExplainFacts['queued']>): Explanation {
+  const time = dueAt === undefined ? '' : `, until ${formatInstant(dueAt)}`;
+  return {
+    code: 'concurrency-limit',
+    sentence: `Question "${name}" waits for a slot of concurrency key "${key}"${time}.`,
+    advice: 'A slot frees up when another question with this key is answered or ends.',
+    ...(dueAt === undefined ? {} : { until: dueAt }),
   };
 }
 

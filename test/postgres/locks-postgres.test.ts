@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
+import { interactionId, mustOpen, statesOf } from '../../contract/execution/awaits/awaiting.ts';
 import {
   childOf,
   nextId,
@@ -112,6 +113,42 @@ test('Z-14: slots are counted after a transaction that gives one back, not besid
   await repaired;
   const { rows } = await other.query("select taken from locks.place where key = 'bank'");
   assert.deepEqual(rows, [{ taken: 1 }]);
+});
+
+test('W-18: a question that another transaction locks keeps no other question from its slot', async () => {
+  const ann = await worker(store);
+  const concurrency = { key: 'bank', limit: 1 };
+  const [first, second, third] = [
+    await mustOpen(store, await running(store, ann), { concurrency }),
+    await mustOpen(store, await running(store, ann), { concurrency }),
+    await mustOpen(store, await running(store, ann), { concurrency }),
+  ];
+  await other.query('begin');
+  await other.query('select from locks.interaction where execution_id = $1 for update', [
+    second.id,
+  ]);
+  const answer = { project: PROJECT, value: payload('yes'), digest: 'yes', verified: false };
+  await store.executions.answer({ ...answer, id: interactionId(first.id) });
+  assert.deepEqual(await statesOf(store, third.id), ['open', 'open']);
+  await other.query('commit');
+});
+
+test('W-18: a change of a queued question does not take back the slot that it gets meanwhile', async () => {
+  const ann = await worker(store);
+  const concurrency = { key: 'clerk', limit: 1 };
+  const first = await mustOpen(store, await running(store, ann), { concurrency });
+  const { id: execution } = await mustOpen(store, await running(store, ann), { concurrency });
+  await other.query('begin');
+  // As the answer to the first question does, which locks neither the unit nor the execution.
+  await other.query('update locks.interaction set status = 11 where execution_id = $1', [first.id]);
+  await other.query('update locks.interaction set status = 0 where execution_id = $1', [execution]);
+  const assigned = store.executions.assignAwait({
+    ...{ project: PROJECT, id: interactionId(execution), assignee: 'olga' },
+  });
+  await until('the store waits for the other transaction', isWaiting);
+  await other.query('commit');
+  assert.equal((await assigned).kind, 'done');
+  assert.deepEqual(await statesOf(store, execution), ['open', 'open']);
 });
 
 test('X-125: an owner that is being replaced waits, and sends its child nothing', async () => {

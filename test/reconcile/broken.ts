@@ -329,6 +329,21 @@ export const BROKEN: readonly Broken[] = [
     },
   },
   {
+    upholds: 'Z-16',
+    invariant: 'question-slot-not-given',
+    name: 'a question that waits for a free slot is asked',
+    async plant({ store, tamper }) {
+      const ann = await worker(store);
+      const limited = { concurrency: { key: 'bank', limit: 1 } };
+      const asked = await mustOpen(store, await running(store, ann), limited);
+      const { id } = await mustOpen(store, await running(store, ann), limited);
+      await tamper.dropAwaits(asked.id);
+      const afterwards = async (): Promise<void> =>
+        assert.deepEqual(await statesOf(store, id), ['open', 'open']);
+      return { found: [{ about: 'bank' }], afterwards };
+    },
+  },
+  {
     upholds: 'Z-22',
     invariant: 'dead-letter-mismatch',
     name: 'the dead letter names a missing re-drive',

@@ -346,12 +346,14 @@ class AskCall(Call):
     """Asks a question and waits for its answer."""
 
     def __init__(
-        self, run: Run, key: str, name: str, request: Any, timeout: Optional[float], labels: Mapping[str, str]
+        self, run: Run, key: str, name: str, request: Any, options: Mapping[str, Any]
     ) -> None:
         super().__init__(run, key, name)
         self._request = request
+        timeout = options["timeout"]
         self._timeout_ms = None if timeout is None else round(timeout * 1000)
-        self._labels = labels
+        self._labels = options["labels"]
+        self._concurrency = options["concurrency"]
 
     def start(self, opening: Optional[Opening]) -> None:
         if opening is None:
@@ -365,6 +367,7 @@ class AskCall(Call):
         id = question_id(self.run.execution["id"], self.key)
         item = {"id": id, "request": request, **self._labels}
         timeout = {} if self._timeout_ms is None else {"timeoutMs": self._timeout_ms}
+        slots = {} if self._concurrency is None else {"concurrency": dict(self._concurrency)}
         row = {
             "call": self.key,
             "name": self.name,
@@ -374,6 +377,7 @@ class AskCall(Call):
             "signed": False,
             "checked": False,
             **timeout,
+            **slots,
         }
         span = {} if self._timeout_ms is None else {"ms": self._timeout_ms}
         body = {"key": self.key, "items": 1, "needed": 1, **span}

@@ -174,16 +174,21 @@ class Context:
         timeout: Optional[float] = None,
         assignee: Optional[str] = None,
         correlation: Optional[str] = None,
+        concurrency: Optional[Mapping[str, Any]] = None,
     ) -> asyncio.Future[Answer]:
         """Asks a person or a system, and waits for the answer without a worker.
 
         `correlation` is a name of your choice, such as the id of a payment. Others answer
         `correlation:` and this name. Raises `Refused` if another question has it.
+
+        `concurrency` is `{"key": …, "limit": …}`. At most `limit` questions with the key are open at
+        once, and the others wait in order.
         """
         key = self._key("await", name)
         labels = {"assignee": assignee, "correlation": correlation}
         given = {label: value for label, value in labels.items() if value is not None}
-        return self._run.enter(AskCall(self._run, key, name, request, timeout, given))
+        options = {"timeout": timeout, "labels": given, "concurrency": concurrency}
+        return self._run.enter(AskCall(self._run, key, name, request, options))
 
     async def start_child(
         self, target: Union[Pipeline, str], input: Any = None, **options: Any

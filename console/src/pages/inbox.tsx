@@ -5,7 +5,7 @@ import type { InteractionMessage } from '../../../src/features/awaits/messages.t
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
 import { cappedText } from '../model/attention.ts';
-import { actorText } from '../model/words.ts';
+import { actorText, countText } from '../model/words.ts';
 import { ExecutionLink } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
@@ -92,7 +92,37 @@ export function InboxPage(): ReactNode {
           ) : null}
         </div>
       </Shown>
+      <Queued assignee={assignee} />
     </>
+  );
+}
+
+/** Requests that nobody can see yet, because the slots of their concurrency key are taken. */
+function Queued({ assignee }: { readonly assignee: string }): ReactNode {
+  const at = requestTo('GET /v1/awaits', { queued: true, assignee, limit: 100 });
+  const pages = usePages(at, { everyMs: 5_000 });
+  const items = itemsOf(pages);
+  if (items.length === 0) return null;
+  const count = countText(items.length);
+  return (
+    <section className="card" aria-label="Waiting for a slot">
+      <header className="section-head">
+        <h2>Waiting for a slot</h2>
+        <span className="about">
+          {pages.hasNextPage ? `first ${count}` : count} · asked when a request with the same
+          concurrency key ends
+        </span>
+      </header>
+      <ul className="requests">
+        {items.map(({ id, execution, call, unit }) => (
+          <li key={id}>
+            {unit?.name ?? call} · key <code>{unit?.concurrency?.key}</code>, at most{' '}
+            {unit?.concurrency?.limit} open · <ExecutionLink id={execution} />
+          </li>
+        ))}
+      </ul>
+      <More pages={pages} />
+    </section>
   );
 }
 
@@ -121,7 +151,7 @@ interface UnlistedProps {
   readonly onNext: Selection['onNext'];
 }
 
-const OPEN: ReadonlySet<string> = new Set(['open', 'early']);
+const OPEN: ReadonlySet<string> = new Set(['queued', 'open', 'early']);
 
 /** A request on a page of the list that was not read yet, or one that ended after it was selected. */
 function UnlistedQuestion({ id, onNext }: UnlistedProps): ReactNode {

@@ -9,6 +9,7 @@ import { openingCases } from './opening.ts';
 import { outsiderCases } from './outsiders.ts';
 import { awaitRaceCases } from './races.ts';
 import { settlingCases } from './settling.ts';
+import { slotCases } from './slots.ts';
 import { timeCases } from './time.ts';
 import { togetherCases } from './together.ts';
 
@@ -24,5 +25,6 @@ export const awaitCases: readonly ExecutionCase[] = [
   ...endingCases,
   ...keepingCases,
   ...listCases,
+  ...slotCases,
   ...awaitRaceCases,
 ];

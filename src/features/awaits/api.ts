@@ -101,6 +101,8 @@ type LinkRead =
 export interface InteractionListOptions extends InProject {
   /** True: only those that can be answered. False: only those that cannot. By default both. */
   readonly open?: boolean;
+  /** True: only those that wait for a slot of their concurrency key. Default false. */
+  readonly queued?: boolean;
   /** Only those of this execution. */
   readonly execution?: string;
   /** Only those of awaits with this name. */
@@ -451,21 +453,22 @@ async function answerInfo(
 
 function unitInfo(unit: AwaitUnit): AwaitInfo {
   const { name, pipeline, status, items, needed, answered, signed, checked } = unit;
-  const { openedAt, dueAt, settledAt } = unit;
+  const { openedAt, dueAt, settledAt, concurrency } = unit;
   return {
     ...{ name, pipeline, status, items, needed, answered, signed, checked, openedAt },
-    ...present({ dueAt, settledAt }),
+    ...present({ dueAt, settledAt, concurrency }),
   };
 }
 
 function filtersOf(options: InteractionListOptions): Omit<InteractionQuery, 'project' | 'limit'> {
   rejectUnknownOptions('awaits.list', options, [
-    ...['project', 'open', 'execution', 'name', 'assignee', 'sort', 'cursor', 'limit'],
+    ...['project', 'open', 'queued', 'execution', 'name', 'assignee', 'sort', 'cursor', 'limit'],
   ]);
-  const { open, execution, name, assignee, sort, cursor } = options;
-  optionalBooleans('awaits.list', { open });
+  const { open, queued, execution, name, assignee, sort, cursor } = options;
+  optionalBooleans('awaits.list', { open, queued });
   return {
     ...(open === undefined ? {} : { open }),
+    ...(queued === true ? { queued } : {}),
     ...(execution === undefined ? {} : { execution: parseExecutionId(execution) }),
     ...present({ name: text('name', name), assignee: text('assignee', assignee), sort, cursor }),
   };
@@ -516,9 +519,9 @@ async function duePage(
   { open, execution, call, ...query }: ListInteractions,
   cursor: string | undefined,
 ): Promise<InteractionPage> {
-  if (open === false || execution !== undefined || call !== undefined) {
+  if (open === false || execution !== undefined || call !== undefined || query.queued === true) {
     throw new InvalidInput(
-      'sort: due lists open questions of all executions. Leave out `execution` and `open: false`.',
+      'sort: due lists open questions of all executions. Leave out `execution`, `queued` and `open: false`.',
     );
   }
   const after = cursor === undefined ? {} : { after: duePlaceIn(cursor) };

@@ -16,7 +16,7 @@ const FILTERS = ['execution', 'name', 'assignee', 'sort'] as const;
 
 export const answerCommand: CommandSpec = {
   usage:
-    'holdfast answer [--assignee ann] [--limit 100] [--cursor …] [--all] [--json]\nholdfast answer <id> [<id> …] <value> | @file | -\nholdfast answer <execution> <name> <value> | @file | -',
+    'holdfast answer [--assignee ann] [--queued] [--limit 100] [--cursor …] [--all] [--json]\nholdfast answer <id> [<id> …] <value> | @file | -\nholdfast answer <execution> <name> <value> | @file | -',
   flags: {
     execution: { value: 'id', help: 'List only questions of this execution (default all)' },
     name: { value: 'name', help: 'List only questions with this name (default all)' },
@@ -27,6 +27,9 @@ export const answerCommand: CommandSpec = {
     sort: {
       value: 'order',
       help: 'newest: newest executions first; due: next due first (default newest)',
+    },
+    queued: {
+      help: 'List only questions that wait for a slot of their concurrency key (default open ones)',
     },
     ...PAGE_FLAGS,
     ...CONNECTION_FLAGS,
@@ -42,14 +45,17 @@ const COLUMNS = [
   ...['assignee', 'unit.dueAt', 'request'],
 ];
 
+const QUEUED_COLUMNS = [...COLUMNS.slice(0, -1), 'unit.concurrency.key'];
+
 async function execute(typed: Typed): Promise<ExitCode> {
   const { words } = typed;
   const [id, second] = words;
   if (id === undefined) {
     return showPages(answerCommand, typed, {
       at: 'GET /v1/awaits',
-      columns: COLUMNS,
+      columns: typed.isSet('queued') ? QUEUED_COLUMNS : COLUMNS,
       filters: FILTERS,
+      query: typed.isSet('queued') ? { queued: true } : {},
     });
   }
   const ids = words.slice(0, -1);

@@ -6,6 +6,8 @@ import { type Calls, callOperation, type PageQuery, withTags } from '../../clien
 export interface AwaitFilter extends PageQuery {
   /** True (default): only those that can be answered. False: only those that cannot. */
   readonly open?: boolean;
+  /** True: only those that wait for a slot of their concurrency key. Default false. */
+  readonly queued?: boolean;
   /** Only those of this execution. */
   readonly execution?: string;
   /** Only those of awaits with this name. */

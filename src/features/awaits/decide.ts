@@ -51,7 +51,10 @@ export interface OpenView {
 
 /** Opens a unit, or settles it at once if a correlation is taken (W-1, W-2, W-15). */
 export function decideOpenAwait(open: OpenAwait, view: OpenView, now: Instant): AwaitChange {
-  const { call, name, needed, timeoutMs, reminders, signed, checked, defaultAnswer } = open;
+  const { call, name, needed, timeoutMs, reminders, signed, checked } = open;
+  const { defaultAnswer, concurrency } = open;
+  // A question without a key needs no slot. The store opens queued ones in turn (W-17).
+  const first = concurrency === undefined ? 'open' : 'queued';
   const { execution, early } = view;
   const { id, project, pipeline } = execution;
   const clash = takenCorrelation(open, view.correlations);
@@ -65,7 +68,7 @@ export function decideOpenAwait(open: OpenAwait, view: OpenView, now: Instant): 
       call,
       project,
       item,
-      status: kept === undefined ? 'open' : 'answered',
+      status: kept === undefined ? first : 'answered',
       ...(each.correlation === undefined || clash !== undefined
         ? {}
         : { correlation: each.correlation }),
@@ -92,6 +95,7 @@ export function decideOpenAwait(open: OpenAwait, view: OpenView, now: Instant): 
     checked,
     ...(defaultAnswer === undefined ? {} : { defaultAnswer }),
     ...(clash === undefined ? {} : { clash }),
+    ...(concurrency === undefined ? {} : { concurrency }),
   });
   if (clash !== undefined) {
     return { ...settle(opened, { status: 'cancelled', interactions, now }), late };
@@ -397,7 +401,7 @@ function settle(
   return {
     unit: settled,
     interactions: interactions.map((each) =>
-      each.status === 'open' ? { ...each, status: 'closed' } : each,
+      each.status === 'open' || each.status === 'queued' ? { ...each, status: 'closed' } : each,
     ),
     closesOthers: true,
     message: { kind: 'await-settled', name: unit.call, body },

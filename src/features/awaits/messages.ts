@@ -29,7 +29,7 @@ import { TEN_YEARS_MS, wordsIn } from '../../support/options.ts';
 import { cappedCount } from '../overview/messages.ts';
 
 const UNIT_STATUSES = ['open', 'answered', 'timed-out', 'cancelled'];
-const STATUSES = ['open', 'early', 'answered', 'closed'];
+const STATUSES = ['queued', 'open', 'early', 'answered', 'closed'];
 
 const interactionId = Type.String({
   title: 'InteractionId',
@@ -48,7 +48,7 @@ const interactionRef = Type.String({
 
 const status = choice(
   STATUSES,
-  '`open`: it can be answered. `early`: it was answered before the code asked. `closed`: it needs no answer any more.',
+  '`queued`: it waits for a slot of its concurrency key. `open`: it can be answered. `early`: it was answered before the code asked. `closed`: it needs no answer any more.',
 );
 
 const request = json('Value that the answerer sees: any JSON value.');
@@ -82,6 +82,15 @@ const unit = closed(
     openedAt: documented(instant, 'When the code asked.'),
     dueAt: optional(instant, 'When it times out.'),
     settledAt: optional(instant, 'When it was answered, timed out or cancelled.'),
+    concurrency: optional(
+      closed(
+        {
+          key: documented(name, 'Questions with the same key share the limit.', 'finance'),
+          limit: integerWithin(1, 10_000, 'Most questions of this key that are open at once.'),
+        },
+        { description: 'Limit on how many questions of a key are open, within the project.' },
+      ),
+    ),
   },
   { description: 'The await that the question belongs to. Absent before the code asks.' },
 );
@@ -128,6 +137,13 @@ const interactionQuery = closed({
     Type.Boolean({
       default: true,
       description: 'True: questions that can be answered. False: the others. Default: true.',
+    }),
+  ),
+  queued: optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'True: only questions that wait for a slot of their concurrency key; `open` is ignored then. Default: false.',
     }),
   ),
   execution: optional(executionId, 'Only questions of this execution.'),

@@ -4,7 +4,7 @@
 // outsider answers. The unit settles once: answered, timed out or cancelled. It then sends its
 // execution a message (W-3), so that no outcome is lost (X-5).
 
-import type { Submission } from '../../execution/execution.ts';
+import type { ConcurrencyKey, Submission } from '../../execution/execution.ts';
 import type {
   CallKey,
   ExecutionId,
@@ -21,12 +21,13 @@ export type AwaitStatus = 'open' | 'answered' | 'timed-out' | 'cancelled';
 /**
  * The status of one question.
  *
+ * - `queued`: it waits for a slot of its concurrency key, and nobody is asked yet.
  * - `open`: it can be answered.
  * - `early`: it was answered before the execution asked.
  * - `answered`: it has its answer.
  * - `closed`: its await settled without it.
  */
-export type InteractionStatus = 'open' | 'early' | 'answered' | 'closed';
+export type InteractionStatus = 'queued' | 'open' | 'early' | 'answered' | 'closed';
 
 /** Starts once if the unit is still open then. An escalation is a reminder to another person. */
 export interface Reminder {
@@ -53,6 +54,8 @@ export interface OpenAwait {
    */
   readonly checked: boolean;
   readonly defaultAnswer?: Payload;
+  /** Limits how many questions of the key are open at once (W-17). */
+  readonly concurrency?: ConcurrencyKey;
 }
 
 interface OpenInteraction {
@@ -105,6 +108,8 @@ export interface AwaitUnit {
   readonly defaultAnswer?: Payload;
   /** The correlation that another question has, so that nothing was asked (W-15). */
   readonly clash?: string;
+  /** The key whose slots its questions need, and its limit. */
+  readonly concurrency?: ConcurrencyKey;
 }
 
 export interface Interaction {

@@ -111,6 +111,8 @@ export interface DuePage {
 export interface ListInteractions {
   readonly project: ProjectName;
   readonly open?: boolean;
+  /** Only those that wait for a slot (W-17). */
+  readonly queued?: true;
   readonly execution?: ExecutionId;
   readonly call?: CallKey;
   readonly assignee?: string;

@@ -4,6 +4,7 @@
 
 import type { Pipeline } from '../../engine/pipeline.ts';
 import { type Schema, validated } from '../../engine/values/schema.ts';
+import type { ConcurrencyKey } from '../../execution/execution.ts';
 import {
   type CallKey,
   type InteractionId,
@@ -158,6 +159,11 @@ interface Common<
   readonly escalations?: { readonly [Nth in keyof Escalated]: AwaitReminder<Escalated[Nth]> };
   /** True: only answers by a signed link are taken. Default false. */
   readonly signed?: boolean;
+  /**
+   * At most `limit` questions with this key are open at once, up to 10,000, in the project. Others
+   * wait in order. By default all questions open at once.
+   */
+  readonly concurrency?: { readonly key: string; readonly limit: number };
 }
 
 /** Options of an await with one answer. */
@@ -278,6 +284,7 @@ export interface AwaitPlan {
   readonly needed: number;
   readonly timeoutMs: number | undefined;
   readonly signed: boolean;
+  readonly concurrency: ConcurrencyKey | undefined;
   readonly checked: boolean;
   /** The JSON Schema of an answer, for forms. */
   readonly answerSchema: object | undefined;
@@ -301,15 +308,18 @@ export interface PlannedReminder {
   readonly input: unknown;
 }
 
-const COMMON = wordsIn('timeoutMs default reminders escalations assignee correlation signed');
+const COMMON = wordsIn(
+  'timeoutMs default reminders escalations assignee correlation signed concurrency',
+);
 const SCALAR: readonly string[] = ['request', ...COMMON];
 const ITEMISED: readonly string[] = ['items', 'need', ...COMMON];
-const ITEMS_MAX = 10_000;
+/** The most questions of one await, and the most that one key can have open. */
+export const QUESTIONS_MAX = 10_000;
 const REMINDERS_MAX = 100;
 
 export function resolveAwait(
   options: AwaitArguments['options'],
-): Omit<AwaitPlan, 'key' | 'name' | 'checked' | 'answerSchema'> {
+): Omit<AwaitPlan, 'key' | 'name' | 'checked' | 'answerSchema' | 'concurrency'> {
   const isItemised = isOfItems(options);
   checkNames(options, isItemised);
   const { timeoutMs, signed } = options;
@@ -347,9 +357,9 @@ function checkNames(options: AwaitArguments['options'], isItemised: boolean): vo
 }
 
 function itemsOf({ items, assignee, correlation }: AwaitItemsOptions): AwaitPlan['items'] {
-  if (!Array.isArray(items) || items.length > ITEMS_MAX) {
+  if (!Array.isArray(items) || items.length > QUESTIONS_MAX) {
     throw new InvalidInput(
-      `ctx.await: items must be a list of at most ${ITEMS_MAX} requests; got ${shown(items)}.`,
+      `ctx.await: items must be a list of at most ${QUESTIONS_MAX} requests; got ${shown(items)}.`,
     );
   }
   if (Array.isArray(assignee) && assignee.length !== items.length) {

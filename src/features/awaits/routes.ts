@@ -37,11 +37,20 @@ const PAGE = 100;
 
 export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
   async listAwaits(coordinator, { query, caller, header }) {
-    const { cursor, name, assignee, sort, limit = PAGE, open = true, ...rest } = query;
+    const {
+      cursor,
+      name,
+      assignee,
+      sort,
+      limit = PAGE,
+      queued = false,
+      open = true,
+      ...rest
+    } = query;
     const page = await sortedPage(coordinator.store.executions, {
       ...(rest as { readonly execution?: InteractionFound['interaction']['execution'] }),
       project: caller.project,
-      open,
+      ...(queued ? { queued } : { open }),
       limit,
       ...(name === undefined ? {} : { name: boundedText('name', name, 256) }),
       ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
@@ -210,10 +219,11 @@ async function answerMessage(
 }
 
 function unitMessage(unit: AwaitUnit): NonNullable<InteractionMessage['unit']> {
-  const { name, pipeline, status, items, needed, answered, signed, checked } = unit;
+  const { name, pipeline, status, items, needed, answered, signed, checked, concurrency } = unit;
   return {
     ...{ name, pipeline, status, items, needed, answered, signed, checked },
     ...writtenTimes(unit, 'openedAt', 'dueAt', 'settledAt'),
+    ...(concurrency === undefined ? {} : { concurrency }),
   };
 }
 

@@ -23,6 +23,7 @@ export const AWAIT_CODES: Readonly<Record<AwaitStatus, number>> = {
 export const INTERACTION_CODES: Readonly<Record<InteractionStatus, number>> = {
   open: 0,
   early: 1,
+  queued: 2,
   answered: 10,
   closed: 11,
 };
@@ -44,7 +45,10 @@ export interface AwaitUnitRow {
   readonly about: string;
 }
 
-type About = Pick<AwaitUnit, 'reminders' | 'signed' | 'checked' | 'defaultAnswer' | 'clash'>;
+type About = Pick<
+  AwaitUnit,
+  'reminders' | 'signed' | 'checked' | 'defaultAnswer' | 'clash' | 'concurrency'
+>;
 
 export function toAwaitUnit(row: AwaitUnitRow): AwaitUnit {
   const about = JSON.parse(row.about) as About;
@@ -67,13 +71,14 @@ export function toAwaitUnit(row: AwaitUnitRow): AwaitUnit {
 }
 
 export function fromAwaitUnit(unit: AwaitUnit): AwaitUnitRow {
-  const { reminders, signed, checked, defaultAnswer, clash } = unit;
+  const { reminders, signed, checked, defaultAnswer, clash, concurrency } = unit;
   const about: About = {
     reminders,
     signed,
     checked,
     ...(defaultAnswer === undefined ? {} : { defaultAnswer }),
     ...(clash === undefined ? {} : { clash }),
+    ...(concurrency === undefined ? {} : { concurrency }),
   };
   return {
     execution_id: unit.execution,

@@ -34,6 +34,7 @@ export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: 'schedule' },
   { name: 'await_unit' },
   { name: 'interaction' },
+  { name: 'question_limit', since: '0028-question-slots' },
   { name: 'late_answer' },
   { name: 'dead_letter' },
   { name: 'job_item' },

@@ -8,7 +8,9 @@ import { formatInstant, type Instant } from '../../support/clock.ts';
 import { wordsIn } from '../../support/options.ts';
 
 /** The kinds of rows that the reconciler checks, a page at a time (Z-2). */
-export const PARTS = wordsIn('running waiting awaits slots dead-letters schedules executions');
+export const PARTS = wordsIn(
+  'running waiting awaits slots questions dead-letters schedules executions',
+);
 
 export type ReconcilePart = (typeof PARTS)[number];
 
@@ -88,6 +90,12 @@ const INVARIANT_ENTRIES = {
     sentence: 'Executions wait for a slot of a concurrency key that has free ones.',
     repair: 'Waiting executions get the free slots.',
     advice: 'No action is needed: raising a limit also causes this.',
+  },
+  'question-slot-not-given': {
+    part: 'questions',
+    sentence: 'Questions wait for a slot of a concurrency key that has free ones.',
+    repair: 'Waiting questions get the free slots.',
+    advice: 'If it recurs, report a bug.',
   },
   'dead-letter-mismatch': {
     part: 'dead-letters',

@@ -146,6 +146,9 @@ const openAwait = closed(
     signed: flag('True if it takes answers by signed link only.'),
     checked: flag('True if a worker that has the pipeline must check each answer.'),
     defaultAnswer: optional(payload, 'Answer to use after the timeout, as a stored value.'),
+    concurrency: optional(
+      closed(keyed, { description: 'Limit on questions of a key that are open at once.' }),
+    ),
   },
   { title: 'OpenAwait', description: 'An await to open.' },
 );

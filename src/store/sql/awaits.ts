@@ -39,7 +39,6 @@ import type {
 } from '../../features/awaits/port.ts';
 import {
   AWAIT_CODES,
-  type AwaitUnitRow,
   fromAwaitUnit,
   fromInteraction,
   INTERACTION_CODES,
@@ -65,10 +64,12 @@ import {
   UNIT_COLUMNS,
   unitIn,
 } from './interactions.ts';
+import { admitNext } from './question-slots.ts';
 import { all, every, type Gateway, one, type Script, sql, sqlPerDialect } from './script.ts';
 
 const OPEN = INTERACTION_CODES.open;
 const EARLY = INTERACTION_CODES.early;
+const QUEUED = INTERACTION_CODES.queued;
 const CLOSED = INTERACTION_CODES.closed;
 
 const SAVE_UNITS = sql(`
@@ -90,34 +91,39 @@ function* saveUnits(units: readonly AwaitUnit[]): Script<void> {
 
 // An early answer gets a row before its unit has one (W-2). `name` is the unit's name.
 const SAVE_INTERACTIONS = sql(`
-  insert into hf.interaction as i (${columnNames(INTERACTION).join(', ')}, name)
+  insert into hf.interaction as i (${columnNames(INTERACTION).join(', ')}, name, concurrency_key, since)
   select n.*
-    from jsonb_to_recordset(:rows::jsonb) as n(${INTERACTION}, name text)
+    from jsonb_to_recordset(:rows::jsonb) as n(${INTERACTION}, name text, concurrency_key text, since bigint)
    where true
       on conflict (id) do update
-     set status      = excluded.status,
-         late        = excluded.late,
-         name        = excluded.name,
-         request     = excluded.request,
-         assignee    = excluded.assignee,
-         answer      = excluded.answer,
-         digest      = excluded.digest,
-         answered_by = excluded.answered_by,
-         answered_at = excluded.answered_at,
-         verified    = excluded.verified,
-         correlation = excluded.correlation
+     set status          = case when excluded.status = ${QUEUED} and i.status <> ${EARLY} then i.status else excluded.status end,
+         late            = excluded.late,
+         name            = excluded.name,
+         concurrency_key = excluded.concurrency_key,
+         since           = coalesce(i.since, excluded.since),
+         request         = excluded.request,
+         assignee        = excluded.assignee,
+         answer          = excluded.answer,
+         digest          = excluded.digest,
+         answered_by     = excluded.answered_by,
+         answered_at     = excluded.answered_at,
+         verified        = excluded.verified,
+         correlation     = excluded.correlation
    where i.execution_id = excluded.execution_id -- guard: own`);
 
 interface Named {
   readonly interaction: Interaction;
   readonly name?: string;
+  readonly concurrency_key?: string | undefined;
+  /** When it was queued. */
+  readonly since?: Instant | undefined;
 }
 
 function* saveInteractions(interactions: readonly Named[]): Script<void> {
   if (interactions.length === 0) return;
-  const rows = interactions.map(({ interaction, name }) => {
+  const rows = interactions.map(({ interaction, ...named }) => {
     const row = fromInteraction(interaction);
-    return { ...row, verified: Boolean(row.verified), name };
+    return { ...row, verified: Boolean(row.verified), ...named };
   });
   yield* all(SAVE_INTERACTIONS, { rows: JSON.stringify(rows) });
 }
@@ -127,7 +133,7 @@ const CLOSE_OTHERS = sql(`
      set status = ${CLOSED}
    where execution_id = :execution
      and call = :call
-     and coalesce(status = ${OPEN}, false) -- guard: open`);
+     and coalesce(status in (${OPEN}, ${QUEUED}), false) -- guard: open`);
 
 // Every late answer is counted, but kept only while there is room (W-5).
 const COUNT_LATE = sql('update hf.interaction set late = late + 1 where id = :id');
@@ -152,12 +158,13 @@ function* keepLate({ id, answer }: LateAnswer): Script<void> {
 function* applyAll(
   execution: ExecutionRecord,
   changes: readonly AwaitChange[],
-  now: Instant,
+  { now, isNew }: { readonly now: Instant; readonly isNew: boolean },
 ): Script<ExecutionRecord> {
   yield* saveUnits(changes.map(({ unit }) => unit));
-  const named = changes.flatMap(({ unit: { name }, interactions }) =>
-    interactions.map((interaction) => ({ interaction, name })),
-  );
+  const named = changes.flatMap(({ unit: { name, concurrency }, interactions }) => {
+    const of = { name, concurrency_key: concurrency?.key, since: concurrency && now };
+    return interactions.map((interaction) => ({ interaction, ...of }));
+  });
   yield* saveInteractions(named);
   let current = execution;
   for (const { unit, closesOthers, late = [], message } of changes) {
@@ -168,7 +175,16 @@ function* applyAll(
     yield* deliverTo(current, delivery);
     current = delivery.execution;
   }
+  yield* admitNext(
+    changes.filter(mayAdmit).map(({ unit }) => unit),
+    isNew,
+  );
   return current;
+}
+
+/** Only new questions, answers and settlements change how many slots are free. */
+function mayAdmit({ interactions, closesOthers }: AwaitChange): boolean {
+  return interactions.length > 0 || closesOthers;
 }
 
 const KNOWN = sql(`
@@ -243,7 +259,7 @@ export function* openAwaits(
     }
     return change;
   });
-  return yield* applyAll(execution, changes, now);
+  return yield* applyAll(execution, changes, { now, isNew: true });
 }
 
 const OPEN_UNITS = sql(`
@@ -271,17 +287,18 @@ const CLOSE_LEFT = sql(`
          answered_at = null,
          verified    = false
    where execution_id = :id
-     and coalesce(status in (${OPEN}, ${EARLY}), false) -- guard: left`);
+     and coalesce(status in (${OPEN}, ${EARLY}, ${QUEUED}), false) -- guard: left`);
 
 /**
  * Closes all awaits of an execution that ends, with its row locked (W-9). The execution gets no
  * message.
  */
 export function* closeAwaits(id: ExecutionId, now: Instant): Script<void> {
-  const units = yield* all<AwaitUnitRow>(OPEN_UNITS, { id });
-  yield* saveUnits(units.map((row) => closedUnit(toAwaitUnit(row), now)));
+  const units = yield* every(OPEN_UNITS, { id }, toAwaitUnit);
+  yield* saveUnits(units.map((unit) => closedUnit(unit, now)));
   yield* all(KEEP_EARLY, { id });
   yield* all(CLOSE_LEFT, { id });
+  yield* admitNext(units, false);
 }
 
 interface UnitPlace {
@@ -374,7 +391,7 @@ function* lockAwait({ id, place, maySettle }: LockAwait): Script<LockedAwait> {
 
 function* applyTo({ execution, now }: LockedAwait, change: AwaitChange): Script<void> {
   assert(execution !== undefined, 'W-1: a unit is of an execution that exists');
-  yield* applyAll(execution, [change], now);
+  yield* applyAll(execution, [change], { now, isNew: false });
 }
 
 export function awaitsOf({ read, repeat }: Gateway, natives: Natives): AwaitStore {

@@ -110,12 +110,14 @@ function toFound(row: FoundRow): InteractionFound {
 }
 
 const IS_OPEN = `i.status = ${INTERACTION_CODES.open}`;
+const IS_QUEUED = `i.status = ${INTERACTION_CODES.queued}`;
 
 /** Greater than the id of any interaction. */
 const LAST_ID = "'~'";
 
 const FILTERS = [
   `(:open::boolean is null or (${IS_OPEN}) = :open)`,
+  `(:queued::boolean is null or ${IS_QUEUED})`,
   '(:execution::uuid is null or coalesce(i.execution_id = :execution, false))',
   ifGiven('i.call', ':call'),
   ifGiven('i.assignee', ':assignee'),
@@ -137,6 +139,7 @@ function listBy(index: string, lead: Readonly<Record<string, string>>, where = '
 const project = ':project';
 const BY_PROJECT = listBy('interaction_list', { 'i.project collate "POSIX"': project });
 const OPEN_BY_PROJECT = listBy('interaction_open', { 'i.project': project }, IS_OPEN);
+const QUEUED_BY_PROJECT = listBy('interaction_queued', { 'i.project': project }, IS_QUEUED);
 const OPEN_BY_ASSIGNEE = listBy(
   'interaction_assignee',
   { 'i.assignee': ':assignee', 'i.project': project },
@@ -174,9 +177,11 @@ function* interactionsEdge(query: ListInteractions): Script<InteractionId | unde
  */
 function indexFor({
   open,
+  queued,
   assignee,
   name,
-}: Pick<ListInteractions, 'open' | 'assignee' | 'name'>): Lists {
+}: Pick<ListInteractions, 'open' | 'queued' | 'assignee' | 'name'>): Lists {
+  if (queued === true) return QUEUED_BY_PROJECT;
   if (open !== true) return BY_PROJECT;
   if (assignee !== undefined) return OPEN_BY_ASSIGNEE;
   return name === undefined ? OPEN_BY_PROJECT : OPEN_BY_NAME;

@@ -39,6 +39,7 @@ export const CHECKS: Readonly<Record<ReconcilePart, (request: Reconcile) => Scri
   waiting: checkWaiting,
   awaits: checkAwaits,
   slots: checkSlots,
+  questions: checkQuestionSlots,
   'dead-letters': checkLetters,
   schedules: checkSchedules,
   executions: checkExecutions,
@@ -235,7 +236,7 @@ const FACTS = sqlPerDialect(
             where u.execution_id = e.id
               and u.status = ${AWAIT_CODES.open}
               and (u.next_at is not null
-                   or exists (select 1 from hf.interaction as i indexed by interaction_execution where i.execution_id = u.execution_id and i.call = u.call and coalesce(i.status = ${INTERACTION_CODES.open}, false)))) as asking,
+                   or exists (select 1 from hf.interaction as i indexed by interaction_execution where i.execution_id = u.execution_id and i.call = u.call and coalesce(i.status in (${INTERACTION_CODES.open}, ${INTERACTION_CODES.queued}), false)))) as asking,
          case when exists (select 1 ${SETTLED})
               then (select u.call collate "C" ${SETTLED}
                     except
@@ -365,6 +366,28 @@ export function* slotFacts(project: string, key: string): Script<SlotFacts | und
 
 function toSlots({ wanted, ...row }: SlotRow): SlotFacts {
   return { ...row, isWanted: Boolean(wanted) };
+}
+
+// A question that waits proves that all slots are taken: each transaction opens the next ones.
+const QUESTION_LIMITS = sql(`
+  select l.project, l.key, l.slots,
+         exists (select 1 from hf.interaction as i indexed by interaction_queue where i.concurrency_key = l.key and i.project = l.project and i.status = ${INTERACTION_CODES.queued}) as wanted,
+         (select count(*) from hf.interaction as i indexed by interaction_slots where i.concurrency_key = l.key and i.project = l.project and i.status = ${INTERACTION_CODES.open}) as taken
+    from hf.question_limit as l
+   where (l.project, l.key) > (:project, :id)
+   order by l.project, l.key
+   limit :limit`);
+
+/** Checks the slots of questions with a concurrency key (Z-16). */
+function* checkQuestionSlots({ after, limit }: Reconcile): Script<Page> {
+  type Row = Pick<SlotFacts, 'project' | 'key' | 'slots' | 'taken'> & { readonly wanted: Flag };
+  const rows = yield* all<Row>(QUESTION_LIMITS, { ...placeIn(after), limit });
+  const broken = rows
+    .filter(({ wanted, taken, slots }) => Boolean(wanted) && taken < slots)
+    .map(({ project, key }): BrokenInvariant => {
+      return { invariant: 'question-slot-not-given', project, about: key };
+    });
+  return { broken, ...goOn(rows, limit, ({ project, key }) => JSON.stringify([project, key])) };
 }
 
 const LETTERS = sql(`

@@ -35,6 +35,7 @@ import {
 import { answeredOf, closeAwaits, loadUnit } from './awaits.ts';
 import { deliverTo, type Natives, saveExecution } from './changes.ts';
 import { appendEvent, lockExecution } from './executions.ts';
+import { admit } from './question-slots.ts';
 import { CHECKS, slotFacts, waitingFacts } from './reconcile.ts';
 import { all, found, type Gateway, one, type Script, sql, sqlPerDialect, wrote } from './script.ts';
 
@@ -89,6 +90,7 @@ function repairsOf(natives: Natives): Repairs {
     'await-of-the-ended': closeLeft,
     'slots-miscounted': countAnew,
     'slot-not-given': countAnew,
+    'question-slot-not-given': askNext,
     'paused-schedule-with-time': (violation) => wrote(PUT_OFF, violation),
     'queued-without-time': (violation) => wrote(READY_NOW, violation),
   };
@@ -225,7 +227,7 @@ const LEFT_OPEN = sql(`
   select 1 as open
     from hf.interaction as i indexed by interaction_execution
    where i.execution_id = :id
-     and coalesce(i.status = ${INTERACTION_CODES.open}, false)
+     and coalesce(i.status in (${INTERACTION_CODES.open}, ${INTERACTION_CODES.queued}), false)
    limit 1`);
 
 /** Closes awaits that an ended execution left open (Z-13). */
@@ -235,6 +237,12 @@ function* closeLeft({ execution: id }: BrokenInvariant): Script<boolean> {
   if ((yield* one(LEFT_OPEN, { id })) === undefined) return false;
   yield* closeAwaits(id, row.now);
   return true;
+}
+
+/** Opens queued questions of a key with free slots (Z-16). The stored limit stays. */
+function* askNext({ project, about: key }: BrokenInvariant): Script<boolean> {
+  if (project === undefined || key === undefined) return false;
+  return (yield* admit({ project, key, limit: 1, isNew: false })) > 0;
 }
 
 const LOCK_SLOTS = sql(`

@@ -38,6 +38,7 @@ export const MIGRATIONS: readonly string[] = [
   '0025-due-questions.sql',
   '0026-correlations.sql',
   '0027-announced-inputs.sql',
+  '0028-question-slots.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

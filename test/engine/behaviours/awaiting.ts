@@ -48,6 +48,42 @@ export const AWAITING: readonly Behaviour[] = [
     },
   },
   {
+    name: 'W-17: at most `limit` questions of a key are open, and the others are asked in turn',
+    async run(stage) {
+      const limited = pipeline({
+        name: 'bank',
+        async run(ctx, nth: number) {
+          const concurrency = { key: 'bank', limit: 2 };
+          const outcome = await ctx.await<string>('sign', { request: nth, concurrency });
+          return outcome.kind === 'answered' ? outcome.value : outcome.kind;
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [limited]);
+      const handles = [];
+      for (let nth = 0; nth < 5; nth += 1) {
+        const handle = await holdfast.submit(limited, nth);
+        await waits(stage, holdfast, handle.id);
+        handles.push(handle);
+      }
+      const queued = async () => {
+        const { items } = await holdfast.awaits.list({ queued: true });
+        return items.map(({ request }) => request);
+      };
+      assert.deepEqual(await queued(), [4, 3, 2]);
+      const why = await holdfast.explain(handles[4]?.id ?? '');
+      assert.equal(why?.code, 'concurrency-limit');
+      assert.equal(why?.sentence, 'Question "sign" waits for a slot of concurrency key "bank".');
+      for (let round = 0; round < 3; round += 1) {
+        const { items } = await holdfast.awaits.list({ open: true });
+        assert.ok(items.length <= 2);
+        for (const { id, request } of items) await holdfast.awaits.answer(id, `${request}`);
+      }
+      const signed = await Promise.all(handles.map((handle) => handle.result()));
+      assert.deepEqual(signed, ['0', '1', '2', '3', '4']);
+    },
+  },
+  {
     name: 'W-1: an await opens as the execution parks, and its outcome has the answer, actor and time',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) =>

@@ -95,6 +95,31 @@ const due: Case = {
   },
 };
 
+const queued: Case = {
+  name: 'a question without a slot is listed as queued, until the one before it is answered',
+  async run(coordinator) {
+    const ofBank = { key: 'bank', limit: 1 };
+    const limited = pipeline({
+      name: 'limited',
+      run: (ctx) => ctx.await('approval', { concurrency: ofBank }),
+    });
+    await coordinator.worker([limited]);
+    const client = await coordinator.client(['submit', 'operate'], 'default');
+    for (let nth = 0; nth < 2; nth += 1) await client.executions.submit({ pipeline: 'limited' });
+    const waiting = await until(async () => (await client.awaits.list({ queued: true })).items[0]);
+    assert.deepEqual([waiting.status, waiting.unit?.concurrency], ['queued', ofBank]);
+    const explained = await client.executions.explain(waiting.execution);
+    assert.equal(explained.code, 'concurrency-limit');
+    assert.match(explained.sentence, /^Question "approval" waits for a slot of .+ "bank"\.$/);
+    const [open, ...others] = (await client.awaits.list()).items;
+    assert.deepEqual([open?.status, others], ['open', []]);
+    await client.awaits.answer(open?.id ?? '', true);
+    const [next] = (await client.awaits.list()).items;
+    assert.deepEqual([next?.id, next?.status], [waiting.id, 'open']);
+    assert.deepEqual((await client.awaits.list({ queued: true })).items, []);
+  },
+};
+
 const answered: Case = {
   name: 'an answer is accepted once; another one is refused with the winner',
   async run(coordinator) {
@@ -284,6 +309,7 @@ const expiredLinks: Case = {
 export const awaitCases: readonly Case[] = [
   listed,
   due,
+  queued,
   answered,
   correlated,
   together,

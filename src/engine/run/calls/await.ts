@@ -12,6 +12,7 @@ import {
   type ItemAnswer,
   type ItemsOutcome,
   type PlannedReminder,
+  QUESTIONS_MAX,
   resolveAwait,
 } from '../../../features/awaits/question-api.ts';
 import { isOutage } from '../../../lease/store-call.ts';
@@ -21,6 +22,7 @@ import { present, unreadable } from '../../../support/options.ts';
 import { OperationRefused } from '../../failures.ts';
 import { interactionIdOf } from '../../ids.ts';
 import { questionOf } from '../../pipeline.ts';
+import { checkedConcurrency } from '../../submission.ts';
 import type { ProjectPayloads } from '../../values/payloads.ts';
 import { DEFAULT_ANSWER, inputOf, REQUEST } from '../../values/place.ts';
 import { jsonSchemaOf } from '../../values/schema.ts';
@@ -59,6 +61,8 @@ export async function awaitAnswers(
 ): Promise<Outcome> {
   const name = typeof given === 'string' ? given : nameOf(given);
   const resolved = resolveAwait(options);
+  // Reads the option once `resolveAwait` has checked that the options are an object.
+  const concurrency = options.concurrency && checkedConcurrency(options.concurrency, QUESTIONS_MAX);
   const key = ctx.nextKey('await', name);
   const question = questionOf(run.pipeline, name);
   if (typeof given !== 'string' && question !== given) {
@@ -68,7 +72,7 @@ export async function awaitAnswers(
   }
   const checked = question?.schema !== undefined || question?.project !== undefined;
   const answerSchema = jsonSchemaOf(question?.schema);
-  const plan: AwaitPlan = { ...resolved, key, name, checked, answerSchema };
+  const plan: AwaitPlan = { ...resolved, concurrency, key, name, checked, answerSchema };
   await checkValues(plan, (what, value) => run.config.payloads.check(what, value));
   return ctx.enter<Outcome>((promise) => new AwaitCall(run, plan, promise));
 }
@@ -238,7 +242,7 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
 }
 
 async function openAwait(run: Run, plan: AwaitPlan, askedAt: Instant): Promise<OpenAwait> {
-  const { key: call, name, items, needed, timeoutMs, signed, checked, fallback } = plan;
+  const { key: call, name, items, needed, timeoutMs, signed, checked, concurrency } = plan;
   const { payloads } = run;
   const { id: execution } = run.claimed.execution;
   const opened: OpenAwait['items'][number][] = [];
@@ -257,10 +261,11 @@ async function openAwait(run: Run, plan: AwaitPlan, askedAt: Instant): Promise<O
   }
   const place = { owner: execution, position: DEFAULT_ANSWER };
   const defaultAnswer =
-    fallback && (await payloads.encode(`The default of "${name}"`, fallback.value, place));
+    plan.fallback &&
+    (await payloads.encode(`The default of "${name}"`, plan.fallback.value, place));
   return {
     ...{ call, name, needed, items: opened, reminders, signed, checked },
-    ...present({ timeoutMs, defaultAnswer }),
+    ...present({ timeoutMs, defaultAnswer, concurrency }),
   };
 }
 
