@@ -31,9 +31,11 @@ export class Disowned {
   readonly #owned: Set<Fence> = new Set();
   readonly #terms: Map<Fence, ReleaseLease> = new Map();
   #settling: Promise<void> | undefined;
+  #hasAcquired = false;
 
   /** A caller starts to acquire. */
   start(request: Acquire): void {
+    this.#hasAcquired = true;
     this.#attempts.set(request, { decision: 'wanted' });
   }
 
@@ -67,14 +69,15 @@ export class Disowned {
 
   /**
    * Gives back terms that the store lists for the session and that no caller has: a failover or a
-   * restore undid their release (T-4). Returns false if the store did not reply.
+   * restore undid their release (T-4), or a copy of their acquire came late. Returns false if the
+   * store did not reply.
    */
   async disownUnknown(core: SessionCore, carried: readonly CarriedLease[]): Promise<boolean> {
     const unknown = carried.filter(({ fence }) => !this.#owned.has(fence));
     const known = await Promise.all(unknown.map((term) => this.#isUnderWay(core, term)));
     for (const [index, { key, fence }] of unknown.entries()) {
       if (known[index] !== false || this.#owned.has(fence)) continue;
-      const cause = 'the store has forgotten that it was released';
+      const cause = 'no caller has it: its release was undone, or a copy of its acquire came late';
       this.addTerm({ key, fence, session: core.id, exit: 'abandoned', cause });
     }
     return !known.includes(undefined);
@@ -111,6 +114,7 @@ export class Disowned {
 
   /** Never rejects. Work that fails now repeats with the next heartbeat. */
   async #settle(core: SessionCore): Promise<void> {
+    if (core.config.store.doubles === true && this.#hasAcquired) await this.#disownCopies(core);
     const attempts = [...this.#attempts].map(([request, attempt]) =>
       this.#check(core, request, attempt),
     );
@@ -119,6 +123,18 @@ export class Disowned {
       if (await release(core, request)) this.ended(request.fence);
     });
     await Promise.all(terms);
+  }
+
+  /** No reply shows that a copy was granted, so only a look at the store finds it. */
+  async #disownCopies(core: SessionCore): Promise<void> {
+    const { config, id, sessions } = core;
+    const carried = await callStore(
+      async () => ({ kind: 'carried', leases: await sessions.leases(id) }) as const,
+      config.ttlMs / 3,
+      config.timers,
+    ).catch(() => undefined);
+    if (carried === undefined || isStoreOutage(carried)) return;
+    await this.disownUnknown(core, carried.leases);
   }
 
   async #check(core: SessionCore, request: Acquire, { decision, since }: Attempt): Promise<void> {

@@ -76,6 +76,8 @@ export interface SessionHost
   extends Pick<LeaseService, 'kind' | 'policy' | 'address' | 'hintsReach' | 'onHint'> {
   readonly sessions: Pick<SessionStore, 'open' | 'heartbeat' | 'end' | 'leases'>;
   readonly leases?: LeaseStore;
+  /** True if a request may arrive twice, and the copy much later. */
+  readonly doubles?: boolean;
 }
 
 /** The call by which a thread opens a store: `(await import(module))[open](options)`. */

@@ -12,6 +12,7 @@ import type {
   LeaseService,
   LeaseStore,
   ListedLease,
+  SessionHost,
   SessionInspection,
 } from '../lease/port.ts';
 import type { SessionRefusal } from '../lease/refusal.ts';
@@ -54,7 +55,7 @@ export function remoteLeases({
   hinted,
   timers,
   address,
-}: RemoteLeaseParts): LeaseService {
+}: RemoteLeaseParts): LeaseService & Pick<SessionHost, 'doubles'> {
   const hints = new RemoteHints(transport, timers, hinted?.next);
   const policy = { ...hello.policy, ttlMsMax: Math.min(hello.policy.ttlMsMax, SESSION_MS_MAX) };
   return {
@@ -64,6 +65,7 @@ export function remoteLeases({
     ...(address && { address }),
     // Every client reaches the keys of its project through a coordinator, which sends the hints.
     hintsReach: 'all-processes',
+    doubles: transport.doubles === true,
     sessions: sessionsOf(transport, policy.ttlMsMax),
     leases: leasesOf(transport),
     onHint: (listener) => hints.listen(listener),

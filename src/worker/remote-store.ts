@@ -68,6 +68,7 @@ export function remoteStore(parts: RemoteParts): WorkerStore {
     policy: hello.policy,
     durability: hello.durability,
     hintsReach: 'all-processes',
+    doubles: transport.doubles === true,
     claimsWait,
     sessions: sessionsOf(parts, leases),
     executions: executionsOf(parts, claimsWait ? undefined : wakeups),

@@ -10,6 +10,7 @@ import {
   type LeaseEvent,
   type LeaseService,
   openSession,
+  parseLeaseKey,
   revokeLease,
   startSweeper,
   watchLeases,
@@ -399,6 +400,43 @@ test('M-41: between their polls, fifty waiters of a process cost one open reques
   await bob.close();
   for (const wait of waits) assert.notEqual((await wait).kind, 'acquired');
   await ann.close();
+  await store.close();
+});
+
+test('U-1: a copy of an acquire that comes after another term does not keep the key', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+  await using other = await leasesOf(coordinator, 'default');
+  const inner = transportTo({
+    url: coordinator.url,
+    key: await coordinator.key(ROLE, 'default'),
+    stream: false,
+  });
+  const acquires: (() => Promise<{ readonly kind: string }>)[] = [];
+  const transport: Transport = {
+    name: 'a queue',
+    doubles: true,
+    request(message) {
+      if (message.kind === 'acquireLease') acquires.push(() => inner.request(message));
+      return inner.request(message);
+    },
+    close: () => inner.close(),
+  };
+  const store = await openCoordinator({ transport });
+  const holder = await openSession({ store, owner: 'holder', ttlMs: 1_000 });
+  const next = await openSession({ store: other, owner: 'next' });
+  for (const session of [holder, next]) {
+    const outcome = await session.acquire('k');
+    if (outcome.kind !== 'acquired') assert.fail(outcome.kind);
+    await outcome.lease.release('finished');
+  }
+  assert.equal((await acquires[0]?.())?.kind, 'granted');
+  const record = await until(async () => {
+    const found = await other.leases.inspect(parseLeaseKey('k'));
+    return found.state === 'free' ? found.record : undefined;
+  });
+  assert.equal(record.end?.exit, 'abandoned');
+  assert.deepEqual(holder.leases, []);
+  for (const session of [holder, next]) await session.close();
   await store.close();
 });
 
