@@ -5,9 +5,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startProgram } from '../../src/cli/lease-run/program.ts';
+import { readKey } from '../../src/features/access/model.ts';
 import { momentOf } from '../../src/lease/authority.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { until } from '../processes/stage/until.ts';
+import { TestCoordinator } from '../server/coordinator.ts';
 import { holdfast, inFolder, type Ran, startHoldfast } from './spawned.ts';
 
 const AT = ['--store', 'leases.db'];
@@ -181,6 +183,26 @@ test('a checkpoint file that cannot be read, and a closed stderr, do not end the
     assert.equal(drained.code, 0, drained.problems);
     assert.equal((await spawned.ended()).code, 123);
     assert.equal((await show(folder, 'job')).end?.exit, 'yielded');
+  }));
+
+test('a key that is revoked costs the lease, and the exit code says so', () =>
+  inFolder(async (folder, own) => {
+    await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
+    const at = ['--url', coordinator.url, '--ttl', '1s'];
+    const env = { HOLDFAST_KEY: await coordinator.key(['lease'], 'default') };
+    const words = [
+      'lease',
+      'run',
+      'job',
+      ...at,
+      ...script('echo on; while :; do sleep 0.05; done'),
+    ];
+    const spawned = own(startHoldfast(words, { cwd: folder, env }));
+    await spawned.prints(/on/);
+    await coordinator.store.access.revokeKey({ id: readKey(env.HOLDFAST_KEY)?.id ?? '' });
+    const ran = await spawned.ended();
+    assert.equal(ran.code, 122, ran.problems);
+    assert.match(ran.problems, /The lease was lost/);
   }));
 
 /** A process that its parent has not collected yet no longer runs. */

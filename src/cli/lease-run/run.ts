@@ -82,7 +82,7 @@ export async function runUnderLease(run: Run, store: LeaseService): Promise<numb
     return outcome.code;
   } finally {
     stops.close();
-    await session?.close(exit);
+    await session?.close(exit).catch((fault: unknown) => noteNotEnded(run, fault));
   }
 }
 
@@ -105,9 +105,14 @@ async function runTerm(run: Run, lease: HeldLease, stops: Stops): Promise<RunOut
   });
   const { code, exit, cause, text } = outcome;
   // After a loss, this frees the key sooner if the session still carries it.
-  await lease.release(exit, present({ cause }));
+  await lease.release(exit, present({ cause })).catch((fault: unknown) => noteNotEnded(run, fault));
   if (text !== undefined) printNote(run, text, { code, exit });
   return outcome;
+}
+
+/** The code of the program counts. A coordinator refuses, for example, a key that was revoked. */
+function noteNotEnded(run: Run, fault: unknown): void {
+  printNote(run, `The end was not recorded, so the key is free after the ttl: ${causeOf(fault)}`);
 }
 
 /** The program must be dead when authority ends, so the kill comes earlier by this margin. */
