@@ -3,9 +3,13 @@
 
 import { OWN_PREFIX } from '../../execution/names.ts';
 import { ROUTE_MARK } from '../../execution/route.ts';
-import type { AttributeFilter, ListExecutions, ListSort } from '../contract/execution-reads.ts';
+import {
+  type AttributeFilter,
+  LIST_ROWS_MAX,
+  type ListExecutions,
+  type ListSort,
+} from '../contract/execution-reads.ts';
 import { codesWith, LABEL_KINDS } from '../execution-rows.ts';
-import { FIRST_ID } from './newest-first.ts';
 import { type Dialects, dialects, type Sql } from './script.ts';
 
 type Filter = Exclude<keyof ListExecutions, 'project' | 'sort' | 'after' | 'limit'>;
@@ -131,8 +135,7 @@ function joinOf(place: Pick<Place, 'table' | 'id'>): Dialects {
 
 /**
  * Selects by one index in its order. On tables that have another index with the same order,
- * PostgreSQL compares whole rows, so that no other index fits. A scan by rows ends only where the
- * first column changes, so that column must select.
+ * PostgreSQL compares whole rows, so that no other index fits.
  */
 export function inOrder(place: Place): Statements {
   const { table, id, index, lead, where = both('true') } = place;
@@ -143,6 +146,7 @@ export function inOrder(place: Place): Statements {
     const direction = sort === 'oldest' ? 'asc' : 'desc';
     const row = [...columns, id];
     const isEqual = kind === 'sqlite' || place.isAlone === true;
+    if (!isEqual && columns.length > 1) return byRows(place, sort, isEdge);
     const range = isEqual
       ? `${columns.map((column, nth) => `${column} = ${values[nth]}`).join(' and ')}
      and ${id} >= :downTo::uuid
@@ -172,6 +176,34 @@ export function inOrder(place: Place): Statements {
     sqlite: text('sqlite', sort, isEdge),
     postgres: text('postgres', sort, isEdge),
   }));
+}
+
+/**
+ * PostgreSQL ends a scan by rows only where their first column changes, which may be in another project.
+ * So this scan begins at the first row of a page, and ends after as many as a page may examine.
+ */
+function byRows({ table, id, lead, where }: Place, sort: ListSort, isEdge: boolean): string {
+  const columns = Object.keys(lead.postgres);
+  const values = Object.values(lead.postgres);
+  const [direction, comparison, start] =
+    sort === 'oldest' ? ['asc', '>=', ':downTo'] : ['desc', '<', ':before'];
+  const row = [...columns, id];
+  const names = [...columns.map((_, nth) => `c${nth}`), 'id'];
+  const from = `(
+  select ${row.map((column, nth) => `${column} as ${names[nth]}`).join(', ')}
+    from hf.${table}
+   where ${where?.postgres ?? 'true'}
+     and (${row.join(', ')}) ${comparison} (${[...values, `${start}::uuid`].join(', ')})
+   order by ${row.map((column) => `${column} ${direction}`).join(', ')}
+   limit ${isEdge ? ':share::bigint' : LIST_ROWS_MAX}
+         ) as r`;
+  const range = `${values.map((value, nth) => `r.c${nth} = ${value}`).join(' and ')}
+     and r.id >= :downTo::uuid
+     and r.id < :before::uuid`;
+  const order = names.map((name) => `r.${name} ${direction}`).join(', ');
+  if (isEdge) return `select r.id from ${from} where ${range} order by ${order} ${LAST_ROW}`;
+  const joined = `${from} join hf.execution as e on e.id == r.id`;
+  return selected({ kind: 'postgres', sort, from: joined, where: range, order });
 }
 
 interface Selected {
@@ -301,37 +333,24 @@ const HELD = inOrder({
   where: both('e.hold <> 0'),
 });
 
-const ENDED_ROW = '(e.project, e.ended_at, e.id)';
 const ENDED_IN = inRange({
   ...{ table: OWN_ROW, id: 'e.id', index: 'execution_ended' },
-  where: {
-    sqlite: `e.project = :project
+  where: both(`e.project = :project
      and e.ended_at is not null
-     and e.ended_at >= :endsFrom
-     and e.ended_at < :endsTo`,
-    postgres: `e.ended_at is not null
-     and ${ENDED_ROW} >= (:project, :endsFrom::bigint, ${FIRST_ID})
-     and ${ENDED_ROW} < (:project, :endsTo::bigint, ${FIRST_ID})`,
-  },
+     and e.ended_at >= :endsFrom::bigint
+     and e.ended_at < :endsTo::bigint`),
 });
 
-const byEnd = (kind: keyof Dialects, isEdge: boolean): string => {
-  const [columns, project] =
-    kind === 'sqlite' ? ['e.ended_at, e.id', ''] : ['e.project, e.ended_at, e.id', ':project, '];
-  const row = (pair: string): string => `(${columns}) ${pair.replace('(', `(${project}`)}`;
-  return `
+const byEnd = (kind: keyof Dialects, isEdge: boolean): string => `
   select e.id, e.ended_at
     from hf.execution as e indexed by execution_ended
-   where ${kind === 'sqlite' ? 'e.project = :project and' : ''} e.ended_at is not null
-     and ${row(ENDED_FROM).replace(') (', ') >= (')}
-     and ${row(ENDED_TO).replace(') (', ') < (')}
+   where e.project = :project
+     and e.ended_at is not null
+     and (e.ended_at, e.id) >= ${ENDED_FROM}
+     and (e.ended_at, e.id) < ${ENDED_TO}
      ${isEdge ? '' : `and ${LIST_CHECKS[kind]}`}
-   order by ${columns
-     .split(', ')
-     .map((column) => `${column} desc`)
-     .join(', ')}
+   order by e.ended_at desc, e.id desc
    ${isEdge ? LAST_ROW : 'limit :limit + 0'}`;
-};
 export const ENDED = bySort((_, isEdge) => ({
   sqlite: byEnd('sqlite', isEdge),
   postgres: byEnd('postgres', isEdge),
