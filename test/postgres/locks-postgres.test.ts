@@ -138,10 +138,14 @@ test('W-18: a change of a queued question does not take back the slot that it ge
   const concurrency = { key: 'clerk', limit: 1 };
   const first = await mustOpen(store, await running(store, ann), { concurrency });
   const { id: execution } = await mustOpen(store, await running(store, ann), { concurrency });
+  const third = await mustOpen(store, await running(store, ann), { concurrency });
   await other.query('begin');
   // As the answer to the first question does, which locks neither the unit nor the execution.
   await other.query('update locks.interaction set status = 11 where execution_id = $1', [first.id]);
-  await other.query('update locks.interaction set status = 0 where execution_id = $1', [execution]);
+  await other.query(
+    'update locks.interaction set status = 0, since = since + 60000 where execution_id = $1',
+    [execution],
+  );
   const assigned = store.executions.assignAwait({
     ...{ project: PROJECT, id: interactionId(execution), assignee: 'olga' },
   });
@@ -149,6 +153,7 @@ test('W-18: a change of a queued question does not take back the slot that it ge
   await other.query('commit');
   assert.equal((await assigned).kind, 'done');
   assert.deepEqual(await statesOf(store, execution), ['open', 'open']);
+  assert.deepEqual(await statesOf(store, third.id), ['open', 'queued']);
 });
 
 test('X-125: an owner that is being replaced waits, and sends its child nothing', async () => {
