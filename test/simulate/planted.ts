@@ -3,6 +3,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readProjectFile } from '../tidy/project-files.ts';
 import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts';
 import { runSeeds, withBug } from './run-seeds.ts';
 
@@ -95,5 +96,22 @@ export function plantedTable(): string {
     '| planted bug | rules | found by the simulator | seeds | otherwise found by |',
     '|---|---|---|---:|---|',
     ...PLANTED_BUGS.map(row),
+    '',
+    ...rulesWithoutBug(all),
   ].join('\n');
+}
+
+const RULE = /\b[A-Z]+-\d+\b/g;
+
+/** The rules of the two specifications that no planted bug breaks. */
+function rulesWithoutBug(all: ReadonlyMap<string, PlantedVerdict>): readonly string[] {
+  const broken = new Set(
+    PLANTED_BUGS.flatMap(({ id, rules }) => `${rules} ${all.get(id)?.by ?? ''}`.match(RULE) ?? []),
+  );
+  return ['lease', 'execution'].map((spec) => {
+    const text = readProjectFile(`docs/spec/${spec}.md`);
+    const rules = [...text.matchAll(/^- \*\*([A-Z]+-\d+)\*\*/gm)].map(([, rule = '']) => rule);
+    const left = rules.filter((rule) => !broken.has(rule));
+    return `Of ${rules.length} rules of the ${spec} specification, ${left.length} have no planted bug: ${left.join(', ')}.`;
+  });
 }
