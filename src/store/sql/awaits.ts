@@ -205,17 +205,15 @@ const FREE_CORRELATIONS = sql(`
   update hf.interaction
      set correlation = null
    where project = :project
+     and correlation is not null
      and correlation = any (:correlations)
-     and exists (
-           select 1
-             from hf.execution as e
-            where e.id = execution_id
-              and coalesce(e.status >= ${TERMINAL_FROM}, false)) -- guard: ended`);
+     and (select e.status from hf.execution as e where e.id = execution_id) >= ${TERMINAL_FROM} -- guard: ended`);
 
 const TAKEN_CORRELATIONS = sql(`
   select i.correlation
     from hf.interaction as i
    where i.project = :project
+     and i.correlation is not null
      and i.correlation = any (:correlations)`);
 
 /** If another transaction takes one meanwhile, the unique index refuses this one, and it runs again. */

@@ -212,7 +212,7 @@ function dueBy(where: string, order: string, bound: (end: 'after' | 'upTo') => s
      and ${where}
      and (${order}) >= (${bound('after')})
      and (${order}, i.id) > (${bound('after')}, :afterId)
-     and ${IS_OPEN}
+     and coalesce(${IS_OPEN}, false)
      ${end}`,
     );
   const inOrder = `order by ${order}, i.id`;
