@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Pool, PoolClient } from 'pg';
 import { Fault } from '../../support/fault.ts';
 import { bundledAway } from '../bundled-away.ts';
-import { type Database, quoteIdentifier, toFault } from './database.ts';
+import { type Database, quoteIdentifier, stateOf, toFault } from './database.ts';
 
 export interface Migration {
   readonly name: string;
@@ -49,39 +49,49 @@ interface AppliedRow {
 
 const IDLE_MS_MAX = 60_000;
 
-export async function migrate(
-  pool: Pool,
-  database: Database,
-  target: { readonly schema: string; readonly migrations: readonly Migration[] },
-): Promise<void> {
-  const client = await pool.connect().catch((cause: unknown) => {
-    throw toFault(cause);
-  });
-  try {
-    if (await isCurrent(client, target)) return client.release();
-    await client.query('begin');
-    // A migration runs once per version, and no work waits for it. So its transaction may stay idle
-    // for longer than those of workers.
-    await client.query(`set local idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`);
-    await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
-      `holdfast:${target.schema}`,
-    ]);
-    await applyMissing(client, database, target);
-    await client.query('commit');
-    client.release();
-  } catch (cause) {
-    client.release(true);
-    throw toFault(cause);
+/** PostgreSQL chose this transaction to end a deadlock, and has undone all of it. */
+const DEADLOCK = '40P01';
+const TRIES_MAX = 5;
+
+interface Target {
+  readonly schema: string;
+  readonly migrations: readonly Migration[];
+}
+
+/** Migrations lock tables that live workers use, so a deadlock is possible. Then they run again. */
+export async function migrate(pool: Pool, database: Database, target: Target): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const client = await pool.connect().catch((cause: unknown) => {
+      throw toFault(cause);
+    });
+    try {
+      await migrateOnce(client, database, target);
+      return client.release();
+    } catch (cause) {
+      client.release(true);
+      const fault = toFault(cause);
+      if (stateOf(fault) !== DEADLOCK || tries === TRIES_MAX) throw fault;
+    }
   }
+}
+
+async function migrateOnce(client: PoolClient, database: Database, target: Target): Promise<void> {
+  if (await isCurrent(client, target)) return;
+  await client.query('begin');
+  // A migration runs once per version, and no work waits for it. So its transaction may stay idle
+  // for longer than those of workers.
+  await client.query(`set local idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`);
+  await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
+    `holdfast:${target.schema}`,
+  ]);
+  await applyMissing(client, database, target);
+  await client.query('commit');
 }
 
 /**
  * Most starts find the schema current. They need no lock, no write and no right to create anything.
  */
-async function isCurrent(
-  client: PoolClient,
-  target: { readonly schema: string; readonly migrations: readonly Migration[] },
-): Promise<boolean> {
+async function isCurrent(client: PoolClient, target: Target): Promise<boolean> {
   const { rows } = await client.query<{ there: boolean }>(
     'select to_regclass($1) is not null as there',
     [`${quoteIdentifier(target.schema)}.migration`],
@@ -92,11 +102,7 @@ async function isCurrent(
   return target.migrations.every(({ name }) => applied.some((row) => row.name === name));
 }
 
-async function applyMissing(
-  client: PoolClient,
-  database: Database,
-  target: { readonly schema: string; readonly migrations: readonly Migration[] },
-): Promise<void> {
+async function applyMissing(client: PoolClient, database: Database, target: Target): Promise<void> {
   const schema = quoteIdentifier(target.schema);
   // `if not exists` would need the right to create schemas even if the schema exists.
   const { rows } = await client.query<{ missing: boolean }>(
@@ -130,10 +136,7 @@ async function readApplied(client: PoolClient, schema: string): Promise<readonly
   return rows;
 }
 
-function refuseUnknown(
-  applied: readonly AppliedRow[],
-  target: { readonly schema: string; readonly migrations: readonly Migration[] },
-): void {
+function refuseUnknown(applied: readonly AppliedRow[], target: Target): void {
   for (const row of applied) {
     const known = target.migrations.find(({ name }) => name === row.name);
     if (known === undefined && !row.older_builds_may_run) {
