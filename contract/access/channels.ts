@@ -21,7 +21,13 @@ import { keyPrefixOf } from '../../src/features/leases/model.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { formatInstant } from '../../src/support/clock.ts';
 import { seededRandom, systemRandom } from '../../src/support/random.ts';
-import { answering, interactionId, parkedOn } from '../execution/awaits/awaiting.ts';
+import {
+  answering,
+  answeringEarly,
+  interactionId,
+  mustOpen,
+  parkedOn,
+} from '../execution/awaits/awaiting.ts';
 import { mustActivate } from '../execution/releases/releasing.ts';
 import {
   heldOf,
@@ -241,6 +247,26 @@ const announcing: readonly AccessCase[] = [
         ['question-opened', now(), about(third.id)],
         asked,
       ]);
+    },
+  },
+  {
+    upholds: 'CH-2, W-7',
+    name: 'a signed question is announced, although an answer without a link came before it',
+    async run({ store, now }) {
+      await mustPut(store, ['question-opened']);
+      const ann = await worker(store);
+      const held = await running(store, ann);
+      await store.executions.answer(answeringEarly(held.id, 'forged'));
+      await store.executions.answer(answeringEarly(held.id, 'yes', { item: 1, verified: true }));
+      await mustOpen(store, held, { items: 2, signed: true });
+      const about = { interaction: interactionId(held.id), execution: held.id, name: 'approval' };
+      assert.deepEqual(await announced(store), [['question-opened', now(), about]]);
+      const next = await running(store, ann);
+      const limited = { signed: true, concurrency: { key: 'desk', limit: 1 } };
+      await mustOpen(store, await running(store, ann), limited);
+      await store.executions.answer(answeringEarly(next.id, 'forged'));
+      await mustOpen(store, next, limited);
+      assert.equal((await announced(store)).length, 2, 'a queued question is announced later');
     },
   },
   {

@@ -39,6 +39,7 @@ export const MIGRATIONS: readonly string[] = [
   '0026-correlations.sql',
   '0027-announced-inputs.sql',
   '0028-question-slots.sql',
+  '0029-dropped-answers.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
