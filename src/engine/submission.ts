@@ -246,10 +246,10 @@ export function canonicalDigest(value: unknown): string {
   return digestOf(Buffer.from(text));
 }
 
-/** Independent of the order of properties; ignores undefined ones. */
+/** Independent of the order of properties; ignores undefined ones. A hole in an array is an item. */
 function canonical(value: unknown): unknown {
   if (value === undefined) return ['nothing'];
-  if (Array.isArray(value)) return ['array', ...value.map(canonical)];
+  if (Array.isArray(value)) return ['array', ...Array.from(value, canonical)];
   if (typeof value === 'bigint' || isOfClass(value)) return ['tagged', canonical(taggedOf(value))];
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);

@@ -243,6 +243,19 @@ export const AWAITING: readonly Behaviour[] = [
     },
   },
   {
+    name: 'W-4: an answer with a hole in an array equals one with undefined there, not one with null',
+    async run(stage) {
+      const { holdfast, id, result } = await asking(stage, (ctx) => ctx.await('one'));
+      const target = { execution: id, name: 'one' };
+      await holdfast.awaits.answer(target, new Array(1));
+      const other = await holdfast.awaits.answer(target, [null]);
+      assert.ok(other.kind === 'refused' && other.why === 'answer-conflict');
+      assert.equal((await holdfast.awaits.answer(target, [undefined])).kind, 'existing');
+      const outcome = await result();
+      assert.deepEqual(outcome.kind === 'answered' && outcome.value, [undefined]);
+    },
+  },
+  {
     name: 'two executions under equal business keys ask different questions',
     without: { 'over REST': 'a worker of a coordinator is of one project' },
     async run(stage) {
