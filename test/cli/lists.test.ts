@@ -206,6 +206,24 @@ test('answer and redrive send the typed arguments', async () => {
   assert.deepEqual(mode.requests, []);
 });
 
+test('published, query and update fail for a value that the coordinator cannot read', async () => {
+  const sealed = { sealed: true };
+  const cases: readonly (readonly [readonly string[], object, unknown])[] = [
+    [['published', 'e1', 'total'], {}, 7],
+    [['query', 'e1', 'total'], {}, null],
+    [['update', 'e1', 'add', '1'], { kind: 'replied', key: 'k' }, { n: 1 }],
+  ];
+  for (const [words, more, value] of cases) {
+    const failed = await ask(words, { ...more, ...sealed });
+    assert.deepEqual([failed.code, failed.out], [1, ''], words[0]);
+    assert.match(failed.problems, /encrypted, or was erased\. If holdfast get e1 shows/);
+    const json = await ask([...words, '--json'], { ...more, ...sealed });
+    assert.deepEqual([json.code, JSON.parse(json.out)], [1, { ...more, ...sealed }]);
+    const read = await ask(words, { ...more, value });
+    assert.deepEqual([read.code, JSON.parse(read.out)], [0, value]);
+  }
+});
+
 test('the key and the project come from the environment or a flag', async () => {
   answers = [
     { status: 200, body: { items: [] } },

@@ -2,6 +2,7 @@
 
 import {
   type CommandSpec,
+  type ExitCode,
   integerText,
   typedValue,
   UsageProblem,
@@ -10,6 +11,22 @@ import {
 import { CONNECTION_FLAGS, clientFor } from '../../cli/remote/connection.ts';
 import { print, printLine, printProblem } from '../../cli/screen.ts';
 import { present } from '../../support/options.ts';
+
+/** Fails for a value that the coordinator cannot read. */
+function showValue(
+  id: string,
+  found: { readonly value?: unknown; readonly sealed?: boolean },
+  isJson: boolean,
+): ExitCode {
+  if (isJson) printLine(found);
+  else if (found.sealed !== true) printLine(found.value ?? null);
+  else {
+    printProblem(
+      `The coordinator cannot read the value: it is encrypted, or was erased. If holdfast get ${id} shows no erasure, read it in a process that has your codec.`,
+    );
+  }
+  return found.sealed === true ? 1 : 0;
+}
 
 export const updateCommand: CommandSpec = {
   usage:
@@ -34,12 +51,12 @@ export const updateCommand: CommandSpec = {
     const waitMs = integerText('wait-ms', typed.text('wait-ms'));
     const value = await typedValue(given);
     const result = await executions.update(id, { name, value, ...present({ key, waitMs }) });
+    if (result.kind === 'replied') return showValue(id, result, typed.isSet('json'));
     if (typed.isSet('json')) printLine(result);
-    else if (result.kind === 'replied') printLine(result.value ?? null);
     else if (result.kind === 'pending') {
       printProblem(`No reply yet. Send it again with --key ${result.key} to wait for it.`);
     } else printProblem(`${result.kind}: ${result.reason ?? `it is ${result.status}`}`);
-    return result.kind === 'replied' ? 0 : 1;
+    return 1;
   },
 };
 
@@ -58,8 +75,7 @@ export const publishedCommand: CommandSpec = {
       print(`The execution has not published ${JSON.stringify(name)}.`);
       return 1;
     }
-    printLine(typed.isSet('json') ? found : (found.value ?? null));
-    return 0;
+    return showValue(id, found, typed.isSet('json'));
   },
 };
 
@@ -75,7 +91,6 @@ export const queryCommand: CommandSpec = {
     }
     const { executions } = await clientFor(typed);
     const answer = await executions.query(id, name, await typedValue(given));
-    printLine(typed.isSet('json') ? answer : (answer.value ?? null));
-    return 0;
+    return showValue(id, answer, typed.isSet('json'));
   },
 };
