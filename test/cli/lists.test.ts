@@ -206,6 +206,33 @@ test('answer and redrive send the typed arguments', async () => {
   assert.deepEqual(mode.requests, []);
 });
 
+test('answer lists questions that wait for a slot, with their key', async () => {
+  const unit = { name: 'sign', concurrency: { key: 'bank', limit: 2 } };
+  const waiting = { id: 'i', execution: 'e', status: 'queued', unit, request: { a: 1 } };
+  const listed = await ask(['answer', '--queued', '--name', 'sign'], { items: [waiting] });
+  assert.equal(listed.requests[0]?.url, '/v1/awaits?queued=true&name=sign');
+  assert.match(listed.out, /^id +name +execution +key\ni +sign +e +bank\n$/);
+});
+
+test('answer sends one answer to several questions, and fails if one of them refuses it', async () => {
+  const [one, two] = ['0198b7a0-0000-7000-8000-000000000001', 'correlation:pay/17'];
+  const words = ['answer', one, two, '{"ok":true}'];
+  const stored = { kind: 'answered', settled: true };
+  const both = await ask(words, { items: [stored, stored] });
+  assert.deepEqual(
+    both.requests.map(({ method, url: path, body }) => [method, path, JSON.parse(body)]),
+    [['POST', '/v1/awaits/answers', { ids: [one, two], value: { ok: true } }]],
+  );
+  assert.deepEqual([both.code, both.out], [0, `${one}: answered\n${two}: answered\n`]);
+  const refused = { kind: 'refused', code: 'answer-late', detail: 'It has timed out.' };
+  const half = await ask(words, { items: [stored, refused] });
+  assert.deepEqual([half.code, half.out], [1, `${one}: answered\n${two}: It has timed out.\n`]);
+  const json = await ask([...words, '--json'], { items: [stored, refused] });
+  assert.deepEqual([json.code, JSON.parse(json.out)], [1, { items: [stored, refused] }]);
+  const named = await ask(['answer', 'e1', 'sign', '7'], stored);
+  assert.equal(named.requests[0]?.url, '/v1/executions/e1/awaits/sign/answer');
+});
+
 test('published, query and update fail for a value that the coordinator cannot read', async () => {
   const sealed = { sealed: true };
   const cases: readonly (readonly [readonly string[], object, unknown])[] = [

@@ -119,6 +119,43 @@ const many: BrowserCase = {
   },
 };
 
+const countersign = pipeline({
+  name: 'countersign',
+  async run(ctx, bank: string) {
+    const concurrency = { key: bank, limit: 1 };
+    return (await ctx.await('countersign', { request: bank, concurrency })).kind;
+  },
+});
+
+const slots: BrowserCase = {
+  name: 'the inbox lists requests that wait for a slot, and asks them in turn',
+  async run({ driver, coordinator }) {
+    const { page } = driver;
+    const holdfast = new Holdfast({ store: coordinator.store });
+    await holdfast.worker({ pipelines: [countersign], owner: 'clerk@host-6' });
+    const first = await holdfast.submit(countersign, 'bank-7');
+    const asked = (filter: { readonly open?: boolean; readonly queued?: boolean }) =>
+      until(async () => {
+        const { items } = await holdfast.awaits.list({ ...filter, name: 'countersign' });
+        return items[0];
+      });
+    const { id } = await asked({ open: true });
+    const second = await holdfast.submit(countersign, 'bank-7');
+    await asked({ queued: true });
+    await driver.open('/inbox', 'Inbox');
+    const waiting = page.getByRole('region', { name: 'Waiting for a slot' });
+    await waiting.getByText('countersign · key bank-7, at most 1 open').waitFor();
+    assert.equal(await waiting.getByRole('listitem').count(), 1);
+    await driver.checkAccess('the requests that wait for a slot');
+    await holdfast.awaits.answer(id, 'yes');
+    await waiting.waitFor({ state: 'detached' });
+    await page.getByRole('region', { name: 'countersign of countersign' }).waitFor();
+    await holdfast.awaits.answer({ execution: second.id, name: 'countersign' }, 'yes');
+    assert.deepEqual([await first.result(), await second.result()], ['answered', 'answered']);
+    await holdfast.close();
+  },
+};
+
 const causes: BrowserCase = {
   name: 'causes of dead letters have the colour of a failure, and show their share',
   async run({ driver }) {
@@ -135,4 +172,4 @@ const causes: BrowserCase = {
   },
 };
 
-export const INBOX_CASES: readonly BrowserCase[] = [asks, many, causes];
+export const INBOX_CASES: readonly BrowserCase[] = [asks, many, slots, causes];
