@@ -23,7 +23,9 @@ test('the unit tests of the Python package pass', async () => {
 test('M-12: the Python client and worker pass their tests on a coordinator', async () => {
   const store = openMemoryStore();
   const key = await createKey(store, 'default', ['submit', 'work', 'operate', 'admin']);
-  await using server = await openServer({ store, port: 0, admin: 'main', console: false });
+  const channels = { signing: { keys: { k: 'channel secret '.repeat(3) }, current: 'k' } };
+  const options = { port: 0, admin: 'main', console: false } as const;
+  await using server = await openServer({ store, channels, ...options });
   const env = pythonEnvironment({ HOLDFAST_URL: server.url, HOLDFAST_KEY: key });
   await runCommand(await findPython(), [join(TESTS, 'live/features.py')], { env });
 });

@@ -6,6 +6,7 @@ from typing import Any, AsyncIterator, Mapping, Optional, Sequence, Union
 
 from .errors import ExecutionFailed, Refused, UnreadableValue
 from .http import Http, path_of
+from .operations import Channels, Schedules, pages
 from .pipeline import Pipeline, name_of
 
 _HELD_MS = 25_000
@@ -27,6 +28,10 @@ class Client:
         self, url: Optional[str] = None, *, key: Optional[str] = None, project: Optional[str] = None
     ) -> None:
         self._http = Http(url, key, project)
+        #: Schedules of the project.
+        self.schedules = Schedules(self._http)
+        #: Channels of the project.
+        self.channels = Channels(self._http)
 
     async def __aenter__(self) -> Client:
         return self
@@ -77,7 +82,7 @@ class Client:
             if status in ("failed", "cancelled", "compensated", "quarantined"):
                 raise ExecutionFailed(id, status, reply.get("failure"))
 
-    async def list(
+    def list(
         self,
         *,
         status: Sequence[str] = (),
@@ -85,15 +90,8 @@ class Client:
         tag: Optional[str] = None,
     ) -> AsyncIterator[dict[str, Any]]:
         """Yields executions, newest first."""
-        cursor: Optional[str] = None
-        while True:
-            query = {"status": list(status) or None, "pipeline": pipeline, "tag": tag, "cursor": cursor}
-            page = await self._http.send("GET", "/v1/executions", query=query)
-            for item in page["items"]:
-                yield item
-            cursor = page.get("cursor")
-            if cursor is None:
-                return
+        query = {"status": [*status] or None, "pipeline": pipeline, "tag": tag}
+        return pages(self._http, "/v1/executions", **query)
 
     async def history(self, id: str) -> Sequence[Mapping[str, Any]]:
         """Returns the events of an execution."""
@@ -169,6 +167,15 @@ class Client:
         """Resumes a paused or blocked execution."""
         await self._command(id, "resume", reason)
 
+    async def redrive(self, id: str, **options: Any) -> str:
+        """Repeats an ended execution as a new one and returns its id.
+
+        It reuses completed steps. `options` are further fields of the request: `mode`, `from`,
+        `input`, `release` and `reason`. Pass `**{"from": "charge"}` to begin at that step.
+        """
+        path = path_of("/v1/executions/{}/redrive", id)
+        return str((await self._http.send("POST", path, options))["id"])
+
     async def erase(self, id: str, reason: str) -> Mapping[str, Any]:
         """Erases the values of an ended execution for good. Needs a key with the role `admin`.
 
@@ -178,9 +185,15 @@ class Client:
         reply: Mapping[str, Any] = await self._http.send("POST", path, {"reason": reason})
         return reply
 
-    async def questions(self, execution: Optional[str] = None) -> Sequence[Mapping[str, Any]]:
-        """Returns the open questions, of one execution or of all. One page: the first ones."""
-        page = await self._http.send("GET", "/v1/awaits", query={"execution": execution})
+    async def questions(
+        self, execution: Optional[str] = None, *, queued: bool = False
+    ) -> Sequence[Mapping[str, Any]]:
+        """Returns the open questions, of one execution or of all. One page: the first ones.
+
+        With `queued`, it returns those that wait for a slot of their concurrency key instead.
+        """
+        query = {"execution": execution, "queued": "true" if queued else None}
+        page = await self._http.send("GET", "/v1/awaits", query=query)
         items: Sequence[Mapping[str, Any]] = page["items"]
         return items
 

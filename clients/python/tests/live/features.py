@@ -22,6 +22,7 @@ from holdfast import (
 ATTEMPTS = []
 SEEN = []
 SHOWN = []
+PREPARED = []
 
 
 @remote_step("vowels")
@@ -114,6 +115,20 @@ async def asks_by_correlation(ctx: Context, given):
     return answer.value
 
 
+@pipeline("asks-in-turn")
+async def asks_in_turn(ctx: Context, key):
+    answer = await ctx.ask("sign", concurrency={"key": key, "limit": 1})
+    return answer.value
+
+
+@pipeline("fails-once")
+async def fails_once(ctx: Context, given):
+    ready = await ctx.step("prepare", lambda step: PREPARED.append(given) or len(PREPARED))
+    if given == "bad":
+        raise ValueError("a bad input")
+    return ready
+
+
 @pipeline("loops")
 async def loops(ctx: Context, given):
     return [await ctx.step("again", lambda step, nth=nth: [nth, step.attempt]) for nth in range(given)]
@@ -175,7 +190,7 @@ async def has_a_bug(ctx: Context, _):
 class Features(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self):
         pipelines = [vowels, calls_remote, square, fans_out, waits, races, asks, asks_by_correlation]
-        pipelines += [listens, talks, replies, hears_two]
+        pipelines += [asks_in_turn, fails_once, listens, talks, replies, hears_two]
         pipelines += [loops, slow_once, silent_once, shows_its_row, has_a_bug]
         self.client = Client()
         self.worker = Worker(pipelines, ttl=3.0, grace=0.2)
@@ -254,6 +269,20 @@ class Features(unittest.IsolatedAsyncioTestCase):
         await self.client.answer("correlation:pay/17", "yes")
         self.assertEqual(await self.client.result(id), "yes")
 
+    async def test_a_question_with_a_concurrency_key_waits_for_its_slot(self):
+        first = await self.client.submit(asks_in_turn, "bank")
+        while not (open := await self.client.questions(first)):
+            await asyncio.sleep(0.05)
+        second = await self.client.submit(asks_in_turn, "bank")
+        while not await self.client.questions(second, queued=True):
+            await asyncio.sleep(0.05)
+        self.assertEqual(await self.client.questions(second), [])
+        await self.client.answer(open[0]["id"], "one")
+        [asked] = await self.client.questions(second)
+        await self.client.answer(asked["id"], "two")
+        results = [await self.client.result(id) for id in (first, second)]
+        self.assertEqual(results, ["one", "two"])
+
     async def test_steps_of_a_loop_have_keys_of_their_own(self):
         self.assertEqual(await self.run_one(loops, 3), [[0, 1], [1, 1], [2, 1]])
 
@@ -298,6 +327,52 @@ class Features(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(Refused) as raised:
             await self.client.get("01890a5d-ac96-774b-bcce-b302099a8057")
         self.assertEqual(raised.exception.code, "execution-unknown")
+
+    async def test_a_redrive_repeats_a_failed_execution_and_reuses_its_steps(self):
+        id = await self.client.submit(fails_once, "bad")
+        with self.assertRaises(ExecutionFailed):
+            await self.client.result(id)
+        again = await self.client.redrive(id, input="good", reason="a test")
+        self.assertEqual(await self.client.result(again), 1)
+        self.assertEqual(PREPARED, ["bad"])
+        with self.assertRaises(Refused):
+            await self.client.redrive(again)
+
+    async def test_a_schedule_is_put_triggered_paused_backfilled_and_removed(self):
+        schedules = self.client.schedules
+        await schedules.put("squares", cron="0 0 1 1 *", pipeline="square", input=4)
+        first = await schedules.trigger("squares", key="now")
+        again = await schedules.trigger("squares", key="now")
+        self.assertEqual(first["id"], again["id"])
+        self.assertEqual(await self.client.result(first["id"]), 16)
+        await schedules.pause("squares")
+        self.assertTrue((await schedules.get("squares"))["paused"])
+        await schedules.resume("squares")
+        self.assertFalse((await schedules.get("squares"))["paused"])
+        span = [datetime(2024, 6, 1, tzinfo=timezone.utc), datetime(2025, 6, 1, tzinfo=timezone.utc)]
+        filled = await schedules.backfill("squares", *span)
+        self.assertEqual([filled["times"], filled["submitted"]], [1, 1])
+        with self.assertRaises(ValueError):
+            await schedules.backfill("squares", datetime(2024, 6, 1), span[1])
+        self.assertEqual([each["id"] async for each in schedules.list()], ["squares"])
+        await schedules.remove("squares")
+        self.assertEqual([each["id"] async for each in schedules.list()], [])
+
+    async def test_a_channel_is_put_tested_rotated_and_removed(self):
+        channels = self.client.channels
+        given = {"kind": "webhook", "url": "https://example.invalid/", "paused": True}
+        await channels.put("ops", events=["execution-ended"], **given)
+        self.assertEqual((await channels.get("ops"))["events"], ["execution-ended"])
+        secret = await channels.secret("ops")
+        self.assertEqual(await channels.secret("ops"), secret)
+        self.assertNotEqual(await channels.rotate("ops", overlap=60), secret)
+        message = await channels.test("ops")
+        sent = [each["id"] async for each in channels.deliveries("ops")]
+        self.assertEqual(sent, [message])
+        self.assertEqual(await channels.replay("ops"), 0)
+        self.assertEqual([each["id"] async for each in channels.list()], ["ops"])
+        await channels.remove("ops")
+        self.assertEqual([each["id"] async for each in channels.list()], [])
 
     async def test_an_erasure_takes_the_values_of_an_ended_execution(self):
         open = await self.client.submit(listens)
