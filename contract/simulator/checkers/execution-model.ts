@@ -2,6 +2,7 @@
 // and the replies to reads. Some writes follow from time alone and have no caller that waits for them.
 // The model accepts one when it finds it in the store, if the rules allow it at that time.
 
+import type { AnswerRequest } from '../../../src/features/awaits/decide.ts';
 import type { FireSchedule } from '../../../src/features/schedules/port.ts';
 import type { Claim, ClaimResult, Submit } from '../../../src/store/contract/execution-store.ts';
 import {
@@ -41,6 +42,7 @@ const WRITES = {
   'executions.signal': ['signal', 'X-19'],
   'executions.messageChild': ['messageChild', 'X-125'],
   'executions.answer': ['answer', 'W-4'],
+  'executions.erase': ['erase', 'F-13'],
 } as const;
 
 interface Row {
@@ -108,6 +110,7 @@ class ModelChecker implements Checker {
     this.#lastVerb = verb;
     if (verb === 'executions.claim') this.#claimed(call);
     else if (FIRES.has(verb)) this.#fired(call);
+    else if (verb === 'executions.answerAll') this.#answeredAll(call);
     else if (verb in WRITES) this.#written(call, reply as Expected);
     else judgeRead(this.#knowledge, call);
   }
@@ -148,6 +151,15 @@ class ModelChecker implements Checker {
     const problem = differenceOf(expected, given);
     if (problem !== undefined) this.#violate(rule, of, `${name} ${problem}`);
     else if (expected['kind'] === 'parked') this.#mustHaveReceived(of);
+  }
+
+  /** In the order of the ids (W-16). */
+  #answeredAll(call: StoreCall): void {
+    const replies = call.reply as readonly Expected[];
+    const requests = [...(call.request as readonly AnswerRequest[]).entries()];
+    for (const [nth, request] of requests.sort(([, a], [, b]) => (a.id < b.id ? -1 : 1))) {
+      this.#written({ ...call, verb: 'executions.answer', request }, replies[nth] ?? {});
+    }
   }
 
   /** The code of this pipeline always asks for the next letter, so none is left when it parks (X-49). */
@@ -327,9 +339,9 @@ class ModelChecker implements Checker {
       'select kind, name, body from inbox where execution_id = :id order by n',
       { id },
     );
-    const wrong = differenceIn(known.history, events);
+    const wrong = differenceIn(known.history, events, known.isErased);
     if (wrong !== undefined) this.#violate('X-4', id, `its history has ${wrong}`);
-    const missed = differenceIn(known.inbox, messages);
+    const missed = differenceIn(known.inbox, messages, known.isErased);
     if (missed !== undefined) this.#violate('X-5', id, `its inbox has ${missed}`);
   }
 

@@ -9,6 +9,7 @@ import type {
   ReadHistory,
 } from '../../../src/store/contract/execution-reads.ts';
 import type { Claimed, ReadCarried } from '../../../src/store/contract/execution-store.ts';
+import { digestOf } from '../../../src/support/digest.ts';
 import type { StoreCall } from '../link.ts';
 import type { Entry, ModelExecution } from '../model/execution.ts';
 import type { ExecutionsModel } from '../model/executions.ts';
@@ -65,7 +66,7 @@ function mustHave(
 ): void {
   const known = lost.has(id) ? undefined : model.get(id);
   if (known === undefined) return;
-  const problem = differenceIn(known[part].slice(after, after + limit), found);
+  const problem = differenceIn(known[part].slice(after, after + limit), found, known.isErased);
   if (problem !== undefined) violate('X-22', id, `a read of its ${part} has ${problem}`);
 }
 
@@ -141,21 +142,54 @@ function mustCarry(
   violate('X-27', '', `session ${session} runs ${own.join()}, and the list has ${found.join()}`);
 }
 
-/** The first entry that is not as the model has it. */
-export function differenceIn(own: readonly Entry[], found: readonly Entry[]): string | undefined {
+/** The first entry that is not as the model has it, which keeps the values of erased ones. */
+export function differenceIn(
+  own: readonly Entry[],
+  found: readonly Entry[],
+  isErased: boolean,
+): string | undefined {
+  const ownText = (entry: Entry | undefined) => entryText(entry, isErased && withoutValues);
+  const foundText = (entry: Entry | undefined) => entryText(entry, isErased && digestsIn);
   for (let nth = 0; nth < Math.max(own.length, found.length); nth += 1) {
-    const [expected, stored] = [entryText(own[nth]), entryText(found[nth])];
+    const [expected, stored] = [ownText(own[nth]), foundText(found[nth])];
     if (expected !== stored) return `${stored} at ${nth + 1}, not ${expected}`;
   }
   return undefined;
 }
 
 /** The body of a claim names its session and its owner, which the model does not know. */
-function entryText(entry: Entry | undefined): string {
+function entryText(entry: Entry | undefined, bodyText: false | ((body: string) => string)): string {
   if (entry === undefined) return 'nothing';
-  const { kind, name, body, fence } = entry;
-  const parts = kind === 'claimed' ? [kind, fence] : [kind, fence, name, body];
+  const { kind, name, body = '', fence } = entry;
+  const shown = bodyText === false || body === '' ? body : bodyText(body);
+  const parts = kind === 'claimed' ? [kind, fence] : [kind, fence, name, shown];
   return parts.map((part) => part ?? '').join(' ');
+}
+
+/** The digests that an erasure leaves of the values in a body, in order (F-13). */
+function withoutValues(body: string): string {
+  const digests: string[] = [];
+  JSON.parse(body, (_, part: unknown) => {
+    if (isObject(part) && Object.keys(part).join() === 'v')
+      digests.push(digestOf(Buffer.from(text(part['v']))));
+    return part;
+  });
+  return digests.join();
+}
+
+/** The digests in the body of an erased entry, and every value that it still has. */
+function digestsIn(body: string): string {
+  const found: string[] = [];
+  JSON.parse(body, (_, part: unknown) => {
+    if (isObject(part) && 'v' in part) found.push(text(part));
+    if (isObject(part) && part['by'] === 'erased' && 'ref' in part) found.push(String(part['ref']));
+    return part;
+  });
+  return found.join();
+}
+
+function isObject(part: unknown): part is Readonly<Record<string, unknown>> {
+  return typeof part === 'object' && part !== null && !Array.isArray(part);
 }
 
 function text(value: unknown): string {

@@ -52,6 +52,8 @@ export interface ModelExecution {
   /** The length of the history when it was claimed. */
   claimedSeq: number;
   losses: number;
+  /** Its values are gone, and their digests stay (F-13). */
+  isErased: boolean;
   readonly history: Entry[];
   readonly inbox: Entry[];
   readonly units: Map<string, Unit>;
@@ -73,7 +75,7 @@ export function submitted(submit: Submit, at: number): ModelExecution {
     ...{ status: 'queued', key, isPaused: false, isBlocked: false, readyAt: at + delayMs },
     deadlineAt: deadlineMs === undefined ? undefined : at + deadlineMs,
     ...{ endedAt: undefined, wakeAfter: 0, fence: undefined, session: undefined },
-    ...{ previous: 'none', saga: 'none', claimedSeq: 0, losses: 0 },
+    ...{ previous: 'none', saga: 'none', claimedSeq: 0, losses: 0, isErased: false },
     ...{ history: [{ kind: 'submitted', body }], inbox: [] },
     ...{ units: new Map(), early: new Map(), closed: new Set() },
   };

@@ -3,6 +3,7 @@
 import type { Payload } from '../../../src/execution/names.ts';
 import type { AnswerRequest } from '../../../src/features/awaits/decide.ts';
 import type { OpenAwait } from '../../../src/features/awaits/model.ts';
+import type { Erase } from '../../../src/features/erasure/port.ts';
 import type { Redrive } from '../../../src/features/repair/port.ts';
 import type {
   Claimed,
@@ -162,6 +163,7 @@ export class ExecutionsModel {
     if (old?.submit.project !== project) return refused('execution-unknown');
     if (this.executions.has(submit.id)) return { kind: 'submitted', id: submit.id, existing: true };
     if (!isOver(old)) return refused('not-ended');
+    if (old.isErased) return refused('execution-erased');
     if (this.#hasOpenRedrive(of)) return refused('redrive-open');
     const execution = submitted(submit, at);
     execution.history.push(...events);
@@ -390,6 +392,16 @@ export class ExecutionsModel {
     }
     const { name, key, out } = message;
     return this.signal({ id: child, project, name, key, body: `{"out":${out}}` as Payload }, when);
+  }
+
+  /** F-13, F-16. */
+  erase({ id, project }: Erase): Expected {
+    const known = this.get(id);
+    if (known?.submit.project !== project) return refused('execution-unknown');
+    if (!isOver(known)) return refused('not-ended');
+    const isNew = !known.isErased;
+    known.isErased = true;
+    return { kind: 'erased', isNew, archived: false };
   }
 
   /** X-2, X-21. */

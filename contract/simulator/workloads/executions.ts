@@ -1,4 +1,4 @@
-// Clients submit, signal, answer, cancel, pause and resume. Workers run what they claim: some with the
+// Clients submit, signal, answer, cancel, pause, resume and erase. Workers run what they claim: some with the
 // store itself, some by messages to a coordinator.
 
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
@@ -8,6 +8,7 @@ import type { Random } from '../../../src/support/random.ts';
 import type { Actor, Life } from '../actor.ts';
 import { executionModel } from '../checkers/execution-model.ts';
 import { executionRules, type Submissions, type Submitted } from '../checkers/executions.ts';
+import { slotRules } from '../checkers/slots.ts';
 import { type Ledger, ledgerOf } from '../ledger.ts';
 import type { PlannedOperation, Workload } from '../plan.ts';
 import {
@@ -20,13 +21,13 @@ import {
   startRemote,
 } from '../workers.ts';
 import { ACTIVE_MS, between, pick, type World } from '../world.ts';
-import { type Input, pipelinesAt } from './pipelines.ts';
+import { type Input, PANEL, pipelinesAt } from './pipelines.ts';
 
 /** The pipelines to submit. A name that is listed more often is submitted more often. */
 const MIX = [
   ...['order', 'order', 'order', 'batch', 'batch', 'family', 'letters', 'letters'],
   ...['question', 'question', 'saga', 'saga', 'chain', 'doomed', 'hurry', 'stubborn'],
-  ...['locked', 'locked'],
+  ...['locked', 'locked', 'panel', 'panel', 'panel'],
 ] as const;
 
 const COMMANDS = [
@@ -34,12 +35,15 @@ const COMMANDS = [
   'signal',
   'answer',
   'answer',
+  'answer all',
   'cancel',
   'pause',
   'pause',
   'resume',
   'redrive',
   'cancel child',
+  'erase',
+  'erase',
   'look',
   'look',
   'look',
@@ -70,7 +74,8 @@ export const executions: Workload = {
   open(world) {
     const ledger = ledgerOf(world);
     const submissions: Submissions = { known: new Map(), letters: 0 };
-    world.checkers.push(executionRules(world, ledger, submissions), executionModel(world));
+    const rules = executionRules(world, ledger, submissions);
+    world.checkers.push(rules, executionModel(world), slotRules(world));
     addWorkers(world, ledger);
     const client = world.actor('client', async (life) => holdfastAt(life));
     let rounds = 0;
@@ -131,7 +136,8 @@ function planCommand(random: Random, submits: readonly PlannedOperation[]): Plan
 /** The pipelines that a command is meant for. The others get it now and then. */
 const MEANT_FOR: Readonly<Record<string, readonly string[]>> = {
   signal: ['letters', 'letters', 'hurry', 'chain'],
-  answer: ['question'],
+  answer: ['question', 'panel'],
+  'answer all': ['panel'],
   'cancel child': ['family'],
   redrive: ['doomed'],
 };
@@ -264,6 +270,8 @@ async function command(
       }
     },
     answer: () => holdfast.awaits.answer({ execution: id, name: 'approve' }, value),
+    'answer all': () => answerPanel(holdfast, { value, limit: 1 + (value % 4) }),
+    erase: () => holdfast.erase(id, { reason: 'simulated' }),
     cancel: () => {
       // Even if the reply is lost, the cancel may have happened.
       found.wasDisturbed = true;
@@ -343,4 +351,18 @@ async function answerAll(
       await holdfast.awaits.answer({ execution: id, name: 'approve' }, world.operations);
     }
   }
+  await answerPanel(holdfast, { value: world.operations, limit: 100 });
+}
+
+/** Several at once (W-16), also those that wait for a slot (W-19). */
+async function answerPanel(
+  holdfast: Holdfast,
+  { value, limit }: { readonly value: number; readonly limit: number },
+): Promise<void> {
+  const open = await holdfast.awaits.list({ open: true, limit });
+  const queued = await holdfast.awaits.list({ queued: true, limit });
+  const ids = [...open.items, ...queued.items]
+    .filter(({ unit }) => unit?.concurrency?.key === PANEL.key)
+    .map(({ id }) => id);
+  if (ids.length > 0) await holdfast.awaits.answerAll(ids.slice(0, 100), value);
 }

@@ -51,6 +51,9 @@ interface Recipe {
 
 const COMPLETED = ['completed'] as const;
 
+/** The concurrency of questions. The limit never changes, so more are never open. */
+export const PANEL = { key: 'panel', limit: 2 } as const;
+
 /** The resource of a lease that executions hold. */
 export const VAULT = 'vault';
 
@@ -126,6 +129,18 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     async run(_, ctx, { size }) {
       const outcome = await ctx.await<number>('approve', size > 2 ? { timeoutMs: size * 700 } : {});
       return outcome.kind === 'answered' ? outcome.value : outcome.kind;
+    },
+    expected: () => ({ statuses: COMPLETED }),
+  },
+
+  /** Questions of one panel, of which two are open at once (W-17). Some have a time limit. */
+  panel: {
+    async run(_, ctx, { size }) {
+      const outcome = await ctx.await('approve', {
+        ...{ items: Array.from({ length: size }, (_, at) => at), concurrency: PANEL },
+        ...(size > 3 && { timeoutMs: size * 700 }),
+      });
+      return outcome.kind;
     },
     expected: () => ({ statuses: COMPLETED }),
   },
