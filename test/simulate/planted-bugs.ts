@@ -461,8 +461,8 @@ const BY_HAND: readonly PlantedBug[] = [
     id: 'an execution that leaves keeps the lease of its block',
     rules: 'X-107',
     file: 'src/engine/run/calls/lease.ts',
-    before: "    this.#stop(this.run.activeSteps > 0 ? 'abandoned' : 'yielded');\n",
-    after: '',
+    before: "if (activeSteps === 0) this.#stop('yielded');\n    else this.#stop(",
+    after: 'void (',
   },
   {
     id: 'a cancel gives a lease up while a step may act',
