@@ -185,7 +185,7 @@ holdfast submit order 1 --key order-4711; holdfast cancel ${idIn('list')}; holdf
     fill: {
       'hf_…': FIRST_KEY,
       // With a setting, it checks a start on this machine.
-      'holdfast doctor': 'unset HOLDFAST_PORT; holdfast doctor',
+      'npx holdfast doctor': 'unset HOLDFAST_PORT; npx holdfast doctor',
       // Tests listen on loopback only.
       '0.0.0.0': '127.0.0.1',
       'holdfast serve --trust-proxy': 'holdfast serve --port 7443 --trust-proxy',

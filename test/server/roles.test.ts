@@ -291,7 +291,7 @@ const NOT_TESTABLE: readonly RegExp[] = [
   /Any key with `work` of the project can write to an execution that was pushed/,
   // The holder of such a key is trusted with everything that follows from claiming.
   /A holder of a key with `work` who knows the digest/,
-  /So a key with `work` is trust/,
+  /Give a key with `work` only to holders whom you trust/,
   // The method of the client.
   /`submit` and other calls throw/,
   // The head of the table, whose rows have a test of their own.

@@ -328,10 +328,19 @@ const SESSION_CHARS_MAX = 65_536;
 
 /** The store keeps them for each session. */
 export function requireShortInputs(inputs: unknown): void {
-  if (inputs !== undefined && JSON.stringify(inputs).length > SESSION_CHARS_MAX) {
+  if (inputs !== undefined && (jsonOf(inputs)?.length ?? Infinity) > SESSION_CHARS_MAX) {
     throw new InvalidInput(
       `The schemas of the inputs of a worker may have ${SESSION_CHARS_MAX} characters together. Nothing was written. Announce fewer.`,
     );
+  }
+}
+
+/** Undefined if the value is nested too deeply for a text. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
   }
 }
 
