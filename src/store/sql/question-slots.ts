@@ -37,7 +37,7 @@ const NEXT = sql(`
     from hf.interaction as i indexed by interaction_queue
    where i.project = :project
      and i.concurrency_key = :key
-     and i.status = ${QUEUED} -- guard: queued
+     and i.status = ${QUEUED}
    order by i.since, i.execution_id, i.item, i.id
    limit :free
      for no key update of i skip locked`);
