@@ -63,6 +63,7 @@ test('R-3: an unknown heartbeat neither extends nor ends anything', async () => 
   const world = makeWorld();
   const session = await world.open('ann');
   const lease = await mustAcquire(session);
+  world.clock.suspend(1_000);
   const before = session.remainingMs();
   world.faulty.fail('sessions.heartbeat', 'lost-answer');
   const result = await session.heartbeat();
@@ -291,6 +292,19 @@ test('L-8: a heartbeat under way when the session closes changes nothing afterwa
   await beating;
   assert.equal(lease.signal.reason.by, 'released');
   assert.equal(world.reports.filter((report) => report.kind === 'lost').length, 0);
+});
+
+test('L-8: a heartbeat that looks up a notice when the session closes does not revive it', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  await revoke(world, await mustAcquire(session));
+  world.faulty.fail('sessions.leases', 'hung-after');
+  const beating = session.heartbeat();
+  await world.clock.settle();
+  await session.close('yielded');
+  world.faulty.unhang();
+  await beating;
+  assert.equal(session.remainingMs(), 0);
 });
 
 test('O-4: an observer that throws affects nothing', async () => {

@@ -40,9 +40,10 @@ function makeWorld(ttlMs = 10_000): World {
   return { clock, base, faulty, open };
 }
 
-/** The base store with another `acquire`. */
+/** The store with another `acquire`. */
 function acquiring(world: World, acquire: LeaseStore['acquire']): KernelStore {
-  return { ...world.base, leases: { ...world.base.leases, acquire } };
+  const { store } = world.faulty;
+  return { ...store, leases: { ...store.leases, acquire } };
 }
 
 async function drain(world: World, deadlineMs: number): Promise<void> {
@@ -124,6 +125,27 @@ test('V-1: a drain between a grant and its answer is known when the lease is han
   assert.equal(got.lease.drain?.reason, 'move');
   await world.clock.advance(12_000);
   assert.ok(got.lease.remainingMs() <= 0);
+});
+
+test('V-1: a drain between a grant and its answer is known if the answer comes during a look-up', async () => {
+  const world = makeWorld();
+  const store = acquiring(world, async (request) => {
+    const result = await world.base.leases.acquire(request);
+    await world.clock.timers.pause(1_000);
+    return result;
+  });
+  const ann = await world.open('ann', store);
+  const acquired = ann.acquire(KEY);
+  await world.clock.settle();
+  await drain(world, 3_000);
+  world.faulty.fail('sessions.leases', 'hung-after');
+  const beating = ann.heartbeat();
+  await world.clock.advance(1_000);
+  const got = await acquired;
+  assert.ok(got.kind === 'acquired');
+  world.faulty.unhang();
+  await beating;
+  assert.equal(got.lease.drain?.reason, 'move');
 });
 
 test('G-3: rejoining twice at once is rejoining once', async () => {
