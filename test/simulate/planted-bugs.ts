@@ -6,6 +6,7 @@
 import { allowedSurvivors } from '../mutation/examine.ts';
 import { listMutants } from '../mutation/mutants.ts';
 import { readKillers } from '../mutation/verdict.ts';
+import { LEASE_BUGS } from './planted-leases.ts';
 
 export interface PlantedBug {
   readonly id: string;
@@ -533,7 +534,7 @@ function guards(): readonly PlantedBug[] {
     });
 }
 
-export const PLANTED_BUGS: readonly PlantedBug[] = [...BY_HAND, ...guards()];
+export const PLANTED_BUGS: readonly PlantedBug[] = [...BY_HAND, ...LEASE_BUGS, ...guards()];
 
 export function plantedBug(id: string): PlantedBug {
   const found = PLANTED_BUGS.find((bug) => bug.id === id);

@@ -3,6 +3,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { accessContract, executionContract, leaseContract } from '../../contract/index.ts';
 import { readProjectFile } from '../tidy/project-files.ts';
 import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts';
 import { runSeeds, withBug } from './run-seeds.ts';
@@ -84,21 +85,31 @@ async function passes(seed: number): Promise<void> {
 export function plantedTable(): string {
   const all = verdicts();
   const found = PLANTED_BUGS.filter(({ id }) => all.get(id)?.by !== undefined).length;
-  const row = ({ id, rules, test = '–', unreached, needs = 'more seeds' }: PlantedBug): string => {
+  const row = ({ id, rules, test, unreached, needs = 'more seeds' }: PlantedBug): string => {
     const { by, seeds } = all.get(id) ?? { seeds: 0 };
-    return by === undefined
-      ? `| ${id} | ${rules} | no: ${unreached ?? `it needs ${needs}`} | ${seeds} | ${test} |`
-      : `| ${id} | ${rules} | ${by} | ${seeds} | |`;
+    const found = by ?? `no: ${unreached ?? `it needs ${needs}`}`;
+    return `| ${id} | ${rules} | ${found} | ${seeds} | ${test === undefined ? '–' : withLayer(test)} |`;
   };
   return [
     `Seeds found ${found} of ${PLANTED_BUGS.length} bugs.`,
     '',
-    '| planted bug | rules | found by the simulator | seeds | otherwise found by |',
+    '| planted bug | rules | found by the simulator | seeds | found by a test |',
     '|---|---|---|---:|---|',
     ...PLANTED_BUGS.map(row),
     '',
     ...rulesWithoutBug(all),
   ].join('\n');
+}
+
+const CASES: ReadonlySet<string> = new Set(
+  [...leaseContract, ...executionContract, ...accessContract].flatMap(({ upholds, name }) => [
+    name,
+    `${upholds}: ${name}`,
+  ]),
+);
+
+function withLayer(test: string): string {
+  return `${CASES.has(test) ? 'contract' : 'unit'}: ${test}`;
 }
 
 const RULE = /\b[A-Z]+-\d+\b/g;
@@ -112,6 +123,9 @@ function rulesWithoutBug(all: ReadonlyMap<string, PlantedVerdict>): readonly str
     const text = readProjectFile(`docs/spec/${spec}.md`);
     const rules = [...text.matchAll(/^- \*\*([A-Z]+-\d+)\*\*/gm)].map(([, rule = '']) => rule);
     const left = rules.filter((rule) => !broken.has(rule));
-    return `Of ${rules.length} rules of the ${spec} specification, ${left.length} have no planted bug: ${left.join(', ')}.`;
+    const count = `${rules.length} rules of the ${spec} specification`;
+    return left.length === 0
+      ? `Each of the ${count} has a planted bug.`
+      : `Of ${count}, ${left.length} have no planted bug: ${left.join(', ')}.`;
   });
 }
