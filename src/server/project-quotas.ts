@@ -271,9 +271,9 @@ function additionsOf(executions: ExecutionStore, write: OwnerWrite): readonly Ad
   const additions = [...started].map(([of, some]) => addedExecutions(executions, of, some));
   if (attachments === undefined || project === undefined) return additions;
   const missing = async (): Promise<number> => {
-    const there = new Map(
-      (await executions.attachments(id)).map((each) => [each.name, each.bytes]),
-    );
+    const names = attachments.map(({ name }) => name);
+    const stored = await executions.namedAttachments({ id, names });
+    const there = new Map(stored.map((each) => [each.name, each.bytes]));
     return bytesOf(attachments.filter((each) => there.get(each.name) !== sizeOf(each)));
   };
   return [...additions, { project, quota: 'bytes', count: bytesOf(attachments), missing }];
@@ -283,7 +283,7 @@ function bytesOf(attachments: readonly Attachment[]): number {
   return attachments.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }
 
-/** The size that `attachments` returns. */
+/** The size that `namedAttachments` returns. */
 function sizeOf({ bytes, sealed }: Attachment): number {
   return sealed?.size ?? bytes.length;
 }

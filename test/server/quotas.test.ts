@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { RawWorker } from './raw-worker.ts';
@@ -62,6 +63,39 @@ test('P-14: at a full quota repeated requests get their first answers', async ()
   for (let count = 0; count < 2; count += 1) {
     assert.equal((await a.putValue(digestOf(bytes), bytes)).status, 204);
   }
+});
+
+test('P-14: at a full quota a write with an attachment reads only the stored ones of its names', async () => {
+  const plain = openMemoryStore();
+  let found = 0;
+  const counted =
+    <Query extends readonly unknown[]>(read: (...query: Query) => Promise<readonly unknown[]>) =>
+    async (...query: Query) => {
+      const rows = await read(...query);
+      found += rows.length;
+      return rows as never;
+    };
+  const { attachments, namedAttachments } = plain.executions;
+  const reads = {
+    attachments: counted(attachments),
+    namedAttachments: counted(namedAttachments),
+  };
+  const store = { ...plain, executions: { ...plain.executions, ...reads } };
+  const options = { store, quotas: { bytes: 3 }, maintenance: false };
+  await using coordinator = await TestCoordinator.open(options);
+  const a = await RawWorker.open(coordinator, 'a');
+  const owner = await a.running('x');
+  const file = (name: string, text: string) => ({
+    ...{ name, type: 'text/plain', bytes: Buffer.from(text).toString('base64') },
+  });
+  const empty = Array.from({ length: 99 }, (_, nth) => file(`empty ${nth}`, ''));
+  const codes: unknown[] = [];
+  for (const files of [[...empty, file('a', 'abc')], [file('a', 'abc')], [file('b', 'b')]]) {
+    const events = [{ kind: 'attached', body: '{"key":"attach:a#1"}' }];
+    const { json } = await a.write(owner, { events, attachments: files });
+    codes.push(json.results[0].code ?? json.results[0].kind);
+  }
+  assert.deepEqual([codes, found], [['recorded', 'recorded', 'over-quota'], 1]);
 });
 
 test('P-14: at a full quota a write with existing children and attachments can be repeated', async () => {

@@ -26,6 +26,11 @@ export const attachmentCases: readonly ExecutionCase[] = [
         { name: 'empty', type: 'application/pdf', bytes: 0, at: now() },
       ]);
       assert.deepEqual(await executions.attachments(held.id, 1), summaries.slice(0, 1));
+      const names = ['bill.pdf', 'other'];
+      assert.deepEqual(
+        await executions.namedAttachments({ id: held.id, names }),
+        summaries.slice(0, 1),
+      );
       bytes.fill(0);
       const read = await executions.attachment({ id: held.id, name: 'bill.pdf' });
       assert(read !== undefined);

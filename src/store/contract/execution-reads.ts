@@ -46,6 +46,8 @@ export interface ExecutionReads {
   attachment(query: ReadAttachment): Promise<Attachment | undefined>;
   /** By name. Returns all by default. */
   attachments(id: ExecutionId, limit?: number): Promise<readonly AttachmentSummary[]>;
+  /** Returns the attachments with these names. */
+  namedAttachments(query: ReadAttachments): Promise<readonly AttachmentSummary[]>;
 }
 
 export interface Outcome {
@@ -181,6 +183,11 @@ export interface ChildSummary {
 export interface ReadAttachment {
   readonly id: ExecutionId;
   readonly name: string;
+}
+
+export interface ReadAttachments {
+  readonly id: ExecutionId;
+  readonly names: readonly string[];
 }
 
 /** A file that an execution attached, without its content. */

@@ -1,7 +1,7 @@
 // Attachments, and large payloads, which the projects that put them share (X-22, X-28, X-29).
 
 import type { ExecutionId } from '../../execution/names.ts';
-import type { AttachmentSummary } from '../contract/execution-reads.ts';
+import type { AttachmentSummary, ReadAttachments } from '../contract/execution-reads.ts';
 import type { Attachment, ExecutionStore } from '../contract/execution-store.ts';
 import type {
   AttributeBlobs,
@@ -92,10 +92,17 @@ const LIST_ATTACHMENTS = sqlPerDialect(
    limit :limit::bigint + 0`,
 );
 
+const NAMED_ATTACHMENTS = sql(`
+  select a.name, a.type, a.size as bytes, a.at
+    from hf.attachment as a
+   where a.execution_id = :id
+     and a.name = any (:names::text[])`);
+
 export function payloadsOf({
   read,
   write,
-}: Gateway): PayloadStore & Pick<ExecutionStore, 'attachment' | 'attachments'> {
+}: Gateway): PayloadStore &
+  Pick<ExecutionStore, 'attachment' | 'attachments' | 'namedAttachments'> {
   return {
     putBlob(blob) {
       // Copy the bytes, so that a caller that changes its array later cannot change the stored
@@ -109,6 +116,7 @@ export function payloadsOf({
     referring: (query) => read(() => referring(query)),
     attachment: (query) => read(() => found(READ_ATTACHMENT, query, toAttachment)),
     attachments: (id, limit) => read(() => listAttachments(id, limit)),
+    namedAttachments: (query) => read(() => namedAttachments(query)),
   };
 }
 
@@ -145,8 +153,15 @@ function* listAttachments(
   id: ExecutionId,
   limit: number = Number.MAX_SAFE_INTEGER,
 ): Script<readonly AttachmentSummary[]> {
-  const rows = yield* all<AttachmentSummary>(LIST_ATTACHMENTS, { id, limit });
-  return rows.map(({ name, type, bytes, at }) => ({ name, type, bytes, at }));
+  return (yield* all<AttachmentSummary>(LIST_ATTACHMENTS, { id, limit })).map(toSummary);
+}
+
+function* namedAttachments(query: ReadAttachments): Script<readonly AttachmentSummary[]> {
+  return (yield* all<AttachmentSummary>(NAMED_ATTACHMENTS, query)).map(toSummary);
+}
+
+function toSummary({ name, type, bytes, at }: AttachmentSummary): AttachmentSummary {
+  return { name, type, bytes, at };
 }
 
 interface AttachmentRow {
