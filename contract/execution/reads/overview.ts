@@ -113,12 +113,13 @@ export const overviewCases: readonly ExecutionCase[] = [
       const first = now();
       await mustSubmit(store, { lane: 'batch' });
       await advance(5_000);
+      await mustSubmit(store, { lane: 'batch' });
       await mustSubmit(store, { concurrency: { key: 'k', limit: 5 } });
       await mustSubmit(store, { delayMs: MINUTE });
       const counts = await countsOf(store);
-      assert.deepEqual(counts?.ready, exactly(2));
+      assert.deepEqual(counts?.ready, exactly(3));
       assert.equal(counts?.oldestReadyAt, first);
-      assert.deepEqual(counts?.statuses, { queued: exactly(3) });
+      assert.deepEqual(counts?.statuses, { queued: exactly(4) });
     },
   },
   {

@@ -61,8 +61,11 @@ export const keyCases: readonly ExecutionCase[] = [
       const elsewhere = commanding(NAMED, { project: OTHER_PROJECT });
       const refused = await leavesUnchanged(store, () => executions.cancel(elsewhere));
       assert.deepEqual(refused, { kind: 'refused', why: 'execution-unknown', id: NAMED });
+      const other = await mustSubmit(store, { key: KEY, project: OTHER_PROJECT });
       expectKind(await executions.cancel(commanding(NAMED)), 'done');
       assert.equal(await statusOf(store, id), 'cancelled');
+      expectKind(await executions.pause(elsewhere), 'done');
+      assert.equal(await statusOf(store, other), 'queued');
       assert.deepEqual(await executions.cancel(commanding(NAMED)), {
         ...{ kind: 'refused', why: 'already-ended', id, status: 'cancelled' },
       });

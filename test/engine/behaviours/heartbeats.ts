@@ -240,6 +240,34 @@ export const HEARTBEATS: readonly Behaviour[] = [
     },
   },
   {
+    name: 'X-99: a step that begins anew in each claim is quarantined, although it sends other details',
+    async run(stage) {
+      let begun = 0;
+      const restarting = pipeline({
+        name: 'restarting',
+        run: (ctx) =>
+          ctx.step('copy', async (step: StepContext<Position>) => {
+            begun += 1;
+            step.heartbeat({ row: begun });
+            await aborted(step.signal);
+          }),
+      });
+      const holdfast = stage.holdfast({ maxClaimsWithoutProgress: 3 });
+      const handle = await holdfast.submit(restarting, undefined);
+      for (let death = 1; death <= 3; death += 1) {
+        const worker = await stage.worker(holdfast, [restarting]);
+        const { claimsWithoutProgress } = await stage.until(holdfast, handle.id, ({ heartbeats }) =>
+          JSON.stringify(heartbeats ?? []).includes(`row\\":${death}}`),
+        );
+        assert.equal(claimsWithoutProgress, death - 1);
+        await stage.crash(worker);
+      }
+      await stage.worker(holdfast, [restarting]);
+      await assert.rejects(handle.result(), { name: 'ExecutionFailed', status: 'quarantined' });
+      assert.equal(begun, 3);
+    },
+  },
+  {
     name: 'X-98: hosted steps, items of a map and compensations send heartbeats too',
     async run(stage) {
       const silent = remoteStep<number, number>({ name: 'silent' });

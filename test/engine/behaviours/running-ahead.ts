@@ -232,6 +232,14 @@ export const RUNNING_AHEAD: readonly Behaviour[] = [
       await handle.result();
       const [[begun = 0, one = 0, two = 0] = [], again] = seen;
       assert.ok(begun < one && one < two, String(seen));
+      const ends = (await holdfast.history(handle.id)).filter(
+        ({ kind }) => kind === 'step-completed',
+      );
+      const times = ends.map(({ at, body }) => {
+        const { ahead, startedAt, tookMs } = JSON.parse(body ?? '{}');
+        return ahead === true ? startedAt + tookMs : at;
+      });
+      assert.deepEqual([one, two], [times[0], Math.max(one, times[1])]);
       assert.deepEqual(again, seen[0]);
     },
   },

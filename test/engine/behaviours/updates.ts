@@ -272,4 +272,30 @@ export const UPDATES: readonly Behaviour[] = [
       assert.equal(await asking.query(id, { name: 'count', value: 3 }), 6);
     },
   },
+  {
+    name: 'X-130: a query begins no step, also not one that a worker runs',
+    async run(stage) {
+      let begun = 0;
+      const end = door();
+      const working = pipeline({
+        name: 'working',
+        queries: ['begun'],
+        run(ctx) {
+          ctx.onQuery('begun', () => begun);
+          return ctx.step('work', () => {
+            begun += 1;
+            return end.passed;
+          });
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [working]);
+      const { id } = await holdfast.submit(working, undefined);
+      await stage.until(holdfast, id, () => begun === 1);
+      assert.equal(await holdfast.query(id, { name: 'begun' }), 1);
+      end.open();
+      await holdfast.result(id);
+      assert.equal(begun, 1);
+    },
+  },
 ];
