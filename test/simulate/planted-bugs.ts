@@ -6,6 +6,7 @@
 import { allowedSurvivors } from '../mutation/examine.ts';
 import { listMutants } from '../mutation/mutants.ts';
 import { readKillers } from '../mutation/verdict.ts';
+import { EXECUTION_BUGS } from './planted-executions.ts';
 import { LEASE_BUGS } from './planted-leases.ts';
 
 export interface PlantedBug {
@@ -471,6 +472,7 @@ const BY_HAND: readonly PlantedBug[] = [
     file: 'src/engine/run/calls/lease.ts',
     before: '    if (afterMs > 0) await this.run.config.timers.pause(afterMs);\n',
     after: '',
+    test: 'P2, X-106: a cancel keeps the lease for as long as a running step has asserted it',
     needs: 'a cancel in the milliseconds for which a step has asserted the lease',
   },
   {
@@ -534,7 +536,12 @@ function guards(): readonly PlantedBug[] {
     });
 }
 
-export const PLANTED_BUGS: readonly PlantedBug[] = [...BY_HAND, ...LEASE_BUGS, ...guards()];
+export const PLANTED_BUGS: readonly PlantedBug[] = [
+  ...BY_HAND,
+  ...LEASE_BUGS,
+  ...EXECUTION_BUGS,
+  ...guards(),
+];
 
 export function plantedBug(id: string): PlantedBug {
   const found = PLANTED_BUGS.find((bug) => bug.id === id);
