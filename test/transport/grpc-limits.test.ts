@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type EventEmitter, once } from 'node:events';
-import { connect } from 'node:http2';
+import { connect, constants } from 'node:http2';
 import { connect as connectTo } from 'node:net';
 import { test } from 'node:test';
 import { parseProject } from '../../src/execution/names.ts';
@@ -27,6 +27,8 @@ interface Stand {
   readonly otherKey: () => Promise<string>;
   readonly notify: () => Promise<unknown>;
   reads(): number;
+  /** Lookups of keys wait from now on, until the returned function is called. */
+  holdLookups(): () => void;
   valuesRead(): number;
   /** Stores a value in both projects, and returns its digest. */
   put(bytes: Uint8Array): Promise<string>;
@@ -36,8 +38,10 @@ interface Stand {
 async function stand(limits: Partial<HttpLimits>): Promise<Stand> {
   const plain = openMemoryStore();
   let reads = 0;
-  const look: AccessStore['key'] = (id) => {
+  let held = Promise.resolve();
+  const look: AccessStore['key'] = async (id) => {
     reads += 1;
+    await held;
     return plain.access.key(id);
   };
   let valuesRead = 0;
@@ -60,6 +64,13 @@ async function stand(limits: Partial<HttpLimits>): Promise<Stand> {
   const submitter = server.firstKey ?? '';
   return {
     ...{ server, key, address: server.grpcAddress ?? '', reads: () => reads },
+    holdLookups() {
+      let release: () => void = () => undefined;
+      held = new Promise((resolve) => {
+        release = resolve;
+      });
+      return release;
+    },
     valuesRead: () => valuesRead,
     async put(bytes) {
       const digest = digestOf(bytes);
@@ -428,16 +439,157 @@ function whenClosed(socket: EventEmitter & { resume?: () => unknown }): Promise<
   return new Promise((resolve) => socket.once('close', () => resolve()));
 }
 
-function frame(type: number, payload: Uint8Array): Buffer {
+function frame(type: number, payload: Uint8Array, { flags = 0, stream = 0 } = {}): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
   return Buffer.concat([head, payload]);
 }
 
 const SETTINGS = frame(4, Buffer.alloc(0));
 const PING = frame(6, Buffer.alloc(8));
+/** Its length, type and flag; nothing else of the server looks like it. */
+const PONG = frame(6, Buffer.alloc(8), { flags: 1 });
 const WINDOW_UPDATE = frame(8, Buffer.from([0, 0, 0, 1]));
+
+const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), SETTINGS]);
+
+/** The first bytes of a field in HPACK: without an index, or with the next one. */
+const LITERAL = { once: 0x00, indexed: 0x40 } as const;
+/** The index of the first field that a peer has added. */
+const FIRST_INDEXED = 0x80 | 62;
+const POST_HTTP = Buffer.from([0x83, 0x86]);
+
+function field(name: string, value: string, kind: keyof typeof LITERAL = 'once'): Buffer {
+  const text = (of: string): Buffer => {
+    const { length } = of;
+    // Seven bits, and then seven more of what is left.
+    const bytes =
+      length < 127 ? [length] : [127, ((length - 127) % 128) | 128, (length - 127) >> 7];
+    return Buffer.concat([Buffer.from(bytes), Buffer.from(of)]);
+  };
+  return Buffer.concat([Buffer.from([LITERAL[kind]]), text(name), text(value)]);
+}
+
+function opens(stream: number, ...more: readonly Buffer[]): Buffer {
+  const fields = [
+    POST_HTTP,
+    field(':authority', 'test'),
+    field(':path', stream % 4 === 1 ? WORK_SERVICE.Stream.path : WORK_SERVICE.Call.path),
+    ...[field('content-type', 'application/grpc'), field('te', 'trailers'), ...more],
+  ];
+  return frame(1, Buffer.concat(fields), { flags: 4, stream });
+}
+
+function resets(stream: number): Buffer {
+  return frame(3, Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL]), { stream });
+}
+
+const GOAWAY = 7;
+
+/** Sends parts one after the other, and returns how the server ended the connection. */
+async function endOf(
+  address: string,
+  parts: readonly Buffer[],
+): Promise<{ readonly code: number; readonly opened: number }> {
+  const { hostname, port } = new URL(`http://${address}`);
+  const socket = connectTo(Number(port), hostname);
+  const received: Buffer[] = [];
+  socket.on('data', (data: Buffer) => received.push(data));
+  const closed = whenClosed(socket);
+  socket.write(PREFACE);
+  for (const part of parts) {
+    await new Promise((resolve) => socket.write(part, resolve));
+  }
+  await closed;
+  const all = Buffer.concat(received);
+  for (let at = 0; at + 17 <= all.length; at += 9 + all.readUIntBE(at, 3)) {
+    if (all[at + 3] !== GOAWAY) continue;
+    return { opened: (all.readUInt32BE(at + 9) + 1) / 2, code: all.readUInt32BE(at + 13) };
+  }
+  return { code: 0, opened: 0 };
+}
+
+const idOf = (nth: number): number => 2 * nth + 1;
+
+test('M-10: a connection that resets its calls is ended, and no key of theirs is looked up', async () => {
+  await using at = await stand({});
+  assert.equal(await codeOf(at.address, at.key), 'ok');
+  const before = at.reads();
+  // Each key is another one, so no lookup is shared.
+  const calls = Array.from({ length: 500 }, (_, nth) => {
+    const key = field('authorization', `Bearer ${madeUp()}`);
+    return Buffer.concat([opens(idOf(nth), key), resets(idOf(nth))]);
+  });
+  const { code, opened } = await endOf(at.address, [Buffer.concat(calls)]);
+  assert.equal(code, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  assert.equal(opened, 201);
+  assert.equal(at.reads() - before, 0);
+  assert.equal(await codeOf(at.address, at.key), 'ok');
+});
+
+test('M-10: a connection has few lookups at once, and none for a call that was reset meanwhile', async () => {
+  await using at = await stand({});
+  const release = at.holdLookups();
+  const calls = Array.from({ length: 150 }, (_, nth) =>
+    opens(idOf(nth), field('authorization', `Bearer ${madeUp()}`)),
+  );
+  const socket = connectTo(Number(at.address.split(':')[1]), '127.0.0.1');
+  socket.on('error', () => undefined);
+  /** Resolves when the server has read everything before. */
+  const ponged = async (): Promise<void> => {
+    socket.write(PING);
+    for (let isPong = false; !isPong; ) {
+      const [data] = (await once(socket, 'data')) as [Buffer];
+      isPong = data.includes(PONG);
+    }
+  };
+  socket.write(Buffer.concat([PREFACE, ...calls]));
+  await ponged();
+  socket.write(Buffer.concat(calls.map((_, nth) => resets(idOf(nth)))));
+  await ponged();
+  release();
+  assert.equal(await codeOf(at.address, at.key), 'ok');
+  assert.equal(at.reads(), 16 + 1);
+  socket.destroy();
+});
+
+test('M-10: calls that end allow as many resets', async () => {
+  await using at = await stand({});
+  const session = connect(`http://${at.address}`);
+  const call = (path: string) =>
+    session.request({
+      ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+      authorization: `Bearer ${at.key}`,
+    });
+  for (let nth = 0; nth < 300; nth += 1) {
+    const cancelled = call(WORK_SERVICE.Stream.path);
+    const gone = whenClosed(cancelled);
+    cancelled.close(constants.NGHTTP2_CANCEL);
+    const ended = call(WORK_SERVICE.Call.path);
+    ended.end(Buffer.alloc(5));
+    await Promise.all([gone, whenClosed(ended)]);
+  }
+  assert.equal(session.destroyed, false);
+  session.destroy();
+});
+
+test('M-10: a call with large metadata ends its connection before its key is looked up', async () => {
+  await using at = await stand({});
+  const large = field('x-large', 'x'.repeat(3_900), 'indexed');
+  const key = field('authorization', `Bearer ${at.key}`);
+  // A few bytes repeat the field of the first call.
+  const repeated = Buffer.alloc(15, FIRST_INDEXED);
+  const calls = Array.from({ length: 100 }, (_, nth) => opens(idOf(nth + 1), key, repeated));
+  const parts = [Buffer.concat([opens(idOf(0), large), ...calls])];
+  const { code, opened } = await endOf(at.address, parts);
+  assert.equal(code, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  assert.equal(opened, 2);
+  assert.equal(at.reads(), 0);
+  assert.equal(await codeOf(at.address, at.key), 'ok');
+});
 
 /** The most frames of a flood. Node ends a connection long before. */
 const FRAMES_MAX = 2_000_000;
@@ -450,7 +602,7 @@ async function flood(address: string, repeated: Buffer, framesMax = FRAMES_MAX):
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   socket.on('error', () => undefined);
   socket.resume();
-  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), SETTINGS]));
+  socket.write(PREFACE);
   const block = Buffer.concat(Array<Buffer>(BLOCK).fill(repeated));
   let frames = 0;
   while (frames < framesMax && !socket.destroyed) {

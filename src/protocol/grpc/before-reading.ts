@@ -5,11 +5,11 @@
 // This is a file of its own because its types need an optional peer, and the server's types must
 // resolve without it.
 
-import type { Http2Stream } from 'node:http2';
+import { constants, type Http2Session, type Http2Stream } from 'node:http2';
 import type { Metadata, ServerInterceptingCallInterface, ServerInterceptor } from '@grpc/grpc-js';
 import type { Timers } from '../../support/timer.ts';
-import { ByteTurns, LARGE_BYTES } from '../../support/turns.ts';
-import { type Caller, projectShare } from '../rest/route.ts';
+import { ByteTurns, LARGE_BYTES, Turns } from '../../support/turns.ts';
+import { type Caller, callerGone, projectShare } from '../rest/route.ts';
 
 interface BeforeReading {
   readonly driver: Pick<
@@ -45,23 +45,48 @@ export interface OpeningStream {
   readonly arriving: Arriving;
 }
 
+type OnMetadata = (metadata: Metadata, pass: (metadata: Metadata) => void) => void;
+
+/** The callers of one connection whose keys are looked up at once. */
+const LOOKUPS_MAX = 16;
+
 /** The messages of the largest size that one project may send at once. */
 const MESSAGES_AT_ONCE = 2;
 
 export function beforeReading(parts: BeforeReading, admitted: Admitted): ServerInterceptor {
-  const { driver, admit, cut, requestMs, timers, bytesMax } = parts;
+  const { driver, cut, requestMs, timers, bytesMax } = parts;
+  const lookups = new Turns(LOOKUPS_MAX);
+  const admit = (metadata: Metadata, call: ServerInterceptingCallInterface): Promise<Caller> => {
+    const peer = call.getPeer();
+    return lookups.take(peer, async () => {
+      if (streamOf(call).closed) throw callerGone();
+      return parts.admit({ metadata, getPeer: () => peer });
+    });
+  };
   const turns = new ByteTurns(MESSAGES_AT_ONCE * bytesMax);
   const limit = (
     call: ServerInterceptingCallInterface,
     how: Pick<ArrivingParts, 'name' | 'changed'>,
   ): Arriving => new Arriving(streamOf(call), { turns, bytesMax, ...how });
+  const excess = new Excess();
+  /** Handles a call only if its peer has not reset it yet. */
+  const unlessReset =
+    (call: ServerInterceptingCallInterface, handle: OnMetadata): OnMetadata =>
+    (metadata, pass) => {
+      const stream = streamOf(call);
+      if (!excess.began(stream, metadata)) return;
+      // A peer can send a stream and its reset together. The reset is seen in this turn.
+      timers.soon(() => {
+        if (!stream.closed) handle(metadata, pass);
+      });
+    };
   return ({ requestStream }, call) => {
     const peer = call.getPeer();
     const isLate = (): void => cut(peer);
     if (requestStream) {
       let arrived: () => void = () => undefined;
-      const onReceiveMetadata = (metadata: Metadata, pass: (metadata: Metadata) => void): void => {
-        const caller = admit({ metadata, getPeer: () => peer });
+      const onReceiveMetadata = unlessReset(call, (metadata, pass) => {
+        const caller = admit(metadata, call);
         const arriving = limit(call, {
           name: caller.then(
             ({ project }) => projectShare(project),
@@ -74,14 +99,14 @@ export function beforeReading(parts: BeforeReading, admitted: Admitted): ServerI
         });
         admitted.streams.set(metadata, { caller, arriving });
         pass(metadata);
-      };
+      });
       return new driver.ServerInterceptingCall(call, {
         start: (next) => next({ onReceiveMetadata }),
       });
     }
     let arrived = timers.after(requestMs, isLate);
-    const onReceiveMetadata = (metadata: Metadata, pass: (metadata: Metadata) => void): void => {
-      admit({ metadata, getPeer: () => peer }).then(
+    const onReceiveMetadata = unlessReset(call, (metadata, pass) => {
+      admit(metadata, call).then(
         (caller) => {
           admitted.callers.set(metadata, caller);
           admitted.below.set(metadata, streamOf(call));
@@ -99,7 +124,7 @@ export function beforeReading(parts: BeforeReading, admitted: Admitted): ServerI
           void sendRefusal(parts, call, refusal);
         },
       );
-    };
+    });
     return new driver.ServerInterceptingCall(call, {
       start: (next) =>
         next({
@@ -127,6 +152,48 @@ async function sendRefusal(
   const reply = await refuse(refusal);
   call.sendMetadata(new driver.Metadata());
   call.sendMessage(reply, () => call.sendStatus({ code: driver.status.OK, details: 'OK' }));
+}
+
+// Ends connections whose calls cost much before their callers are known. gRPC has no such limits:
+// a call that was reset no longer counts as open, so a peer can begin any number of them.
+
+/** A connection may have reset this many more calls than it has let end. */
+const RESETS_MAX = 200;
+/** A few bytes can refer to large metadata of an earlier call. */
+const METADATA_BYTES_MAX = 16 * 1024;
+
+class Excess {
+  readonly #resets: WeakMap<Http2Session, number> = new WeakMap();
+
+  /** False if its connection was ended. */
+  began(stream: Http2Stream, metadata: Metadata): boolean {
+    const { session } = stream;
+    if (session === undefined || session.destroyed) return false;
+    if (bytesOf(metadata) > METADATA_BYTES_MAX) return end(session);
+    const count = (by: number): void => {
+      const resets = Math.max(0, (this.#resets.get(session) ?? 0) + by);
+      this.#resets.set(session, resets);
+      if (resets > RESETS_MAX && !session.destroyed) end(session);
+    };
+    // Node emits `aborted` while it reads the reset, even if it goes on reading the connection.
+    stream.once('aborted', () => count(1));
+    stream.once('close', () => (stream.aborted ? undefined : count(-1)));
+    return true;
+  }
+}
+
+function end(session: Http2Session): false {
+  session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  session.destroy();
+  return false;
+}
+
+function bytesOf(metadata: Metadata): number {
+  let bytes = 0;
+  for (const [name, values] of Object.entries(metadata.toHttp2Headers())) {
+    for (const value of [values].flat()) bytes += name.length + String(value).length;
+  }
+  return bytes;
 }
 
 // Limits the bytes of large messages that arrive. gRPC keeps the parts of a message until it is
