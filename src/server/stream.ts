@@ -21,6 +21,13 @@ const SILENT_CHECKS = 6;
 /** A peer that does not close its side within this time is cut off. */
 const CLOSE_MS = 1_000;
 
+/** Peers send a frame in one part; proxies may split it. */
+const FRAGMENTS_MAX = 256;
+/** The most pings and pongs between two checks of the access. */
+const CONTROL_FRAMES_MAX = 50;
+/** A refused frame costs its project this much, so that it opens the next stream later. */
+const REFUSED_WEIGHT = 16;
+
 interface Upgrading {
   readonly socket: Socket;
   readonly head: Buffer;
@@ -60,6 +67,7 @@ export function streamOpener(parts: StreamParts): (exchange: HttpExchange) => vo
   const maxPayload = Math.min(limits.bodyBytesMax, FRAME_BYTES_MAX);
   const server = new WebSocketServer({
     ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload },
+    ...{ maxFragments: FRAGMENTS_MAX, closeTimeout: CLOSE_MS },
   });
   const dispatch = dispatchOf({
     ...{ coordinator, transport: 'stream', operations },
@@ -105,8 +113,13 @@ export function streamOpener(parts: StreamParts): (exchange: HttpExchange) => vo
           cut: () => connection.terminate(),
         },
       );
-      follow(connection, socket, stream);
-      watch(parts, { request, connection, socket, stream });
+      const followed = { request, connection, socket, stream, controls: { count: 0 } };
+      follow(followed, () => {
+        coordinator.shares.charge(projectShare(caller.project), REFUSED_WEIGHT);
+        // `ws` would read on until the peer closes the connection, or its time is over.
+        coordinator.timers.soon(() => socket.pause());
+      });
+      watch(parts, followed);
     });
   };
 }
@@ -114,34 +127,45 @@ export function streamOpener(parts: StreamParts): (exchange: HttpExchange) => vo
 /** Operations of the API that may come in a stream. */
 const STREAMED: ReadonlySet<string> = new Set(['submitExecution', 'readResult']);
 
-function follow(connection: WebSocket, socket: Socket, stream: MessageStream): void {
+interface Followed {
+  readonly request: FastifyRequest;
+  readonly connection: WebSocket;
+  readonly socket: Socket;
+  readonly stream: MessageStream;
+  /** Pings and pongs since the last check. */
+  readonly controls: { count: number };
+}
+
+function follow({ connection, socket, stream, controls }: Followed, refused: () => void): void {
   let whole = socket.bytesRead;
   // `ws` keeps the parts of a frame until it is whole, so a caller could fill the memory.
   socket.on('data', () => {
     if (socket.bytesRead - whole > LARGE_BYTES) void stream.arrive();
   });
   connection.on('message', (data: Buffer, isBinary) => {
+    if (connection.readyState !== connection.OPEN) return;
     whole = socket.bytesRead;
     if (isBinary) stream.end(STREAM_ENDS.invalid, 'A frame is text.');
     else stream.take(data.toString()).catch(() => connection.terminate());
   });
+  const control = (): void => {
+    controls.count += 1;
+    if (controls.count !== CONTROL_FRAMES_MAX) return;
+    stream.end(STREAM_ENDS.denied, 'Too many pings and pongs.');
+    refused();
+  };
+  connection.on('ping', control);
+  connection.on('pong', control);
   socket.on('drain', () => stream.drained());
   connection.on('close', () => stream.leave());
-  // A frame that is too large or not valid; `close` follows.
-  connection.on('error', () => undefined);
-}
-
-interface Watched {
-  readonly request: FastifyRequest;
-  readonly connection: WebSocket;
-  readonly socket: Socket;
-  readonly stream: MessageStream;
+  // A frame that is too large, in too many parts or not valid; `close` follows.
+  connection.on('error', refused);
 }
 
 /** Ends the stream when its key does, and when the peer has vanished. */
 function watch(
   { admission, coordinator: { timers } }: StreamParts,
-  { request, connection, socket, stream }: Watched,
+  { request, connection, socket, stream, controls }: Followed,
 ): void {
   let read = socket.bytesRead;
   let silent = 0;
@@ -149,6 +173,7 @@ function watch(
     timers.after(KEY_CACHE_MS, () => {
       silent = socket.bytesRead === read ? silent + 1 : 0;
       read = socket.bytesRead;
+      controls.count = 0;
       if (silent >= 2 * SILENT_CHECKS) return connection.terminate();
       if (silent === SILENT_CHECKS) connection.ping();
       void admission.stillOpens(request).then((stays) => {

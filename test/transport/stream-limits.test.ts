@@ -22,7 +22,7 @@ import { systemTimers } from '../../src/support/timer.ts';
 import { streamTransport } from '../../src/worker/connection.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
 import { createKey } from './backend.ts';
-import { RawStream } from './raw-stream.ts';
+import { closedBy, RawStream } from './raw-stream.ts';
 
 interface Stand {
   readonly store: CoordinatorStore;
@@ -116,6 +116,51 @@ test('M-34: a frame above 1 MiB ends the stream, and nothing of it is done', asy
   assert.equal((await stream.closed)[0], 1009);
   const client = new HoldfastClient({ url: at.url, key: at.key, stream: true });
   assert.deepEqual((await client.executions.list()).items, []);
+});
+
+test('M-34: a frame in too many parts ends the stream', async () => {
+  await using at = await stand();
+  const parts = [...JSON.stringify([greeting('a')])];
+  const inParts = async (count: number): Promise<RawStream> => {
+    const stream = await RawStream.open(at.url, at.key);
+    for (const part of parts) stream.socket.send(part, { fin: false });
+    for (let nth = parts.length; nth < count; nth += 1) {
+      stream.socket.send('', { fin: nth === count - 1 });
+    }
+    return stream;
+  };
+  const allowed = await inParts(256);
+  assert.equal((await allowed.next())[0]?.id, 'a');
+  allowed.close();
+  assert.equal(await closedBy(await inParts(257)), 1008);
+});
+
+test('M-34: a stream with too many pings ends, and a stream with few stays', async () => {
+  await using at = await stand();
+  const stream = await RawStream.open(at.url, at.key);
+  for (let nth = 0; nth < 40; nth += 1) stream.socket.ping();
+  stream.send([greeting('a')]);
+  assert.equal((await stream.next())[0]?.id, 'a');
+  for (let nth = 0; nth < 100; nth += 1) stream.socket.ping();
+  assert.equal(await closedBy(stream), 1008);
+});
+
+test('M-34: nothing is read from a stream after a refused frame', async () => {
+  await using at = await stand();
+  const { below } = await RawStream.open(at.url, at.key);
+  below.on('error', () => undefined);
+  const closed = new Promise((resolve) => below.once('close', resolve));
+  // A compressed frame, which the coordinator did not agree to.
+  below.write(Buffer.from([0xc1, 0x80, 0, 0, 0, 0]));
+  const chunk = Buffer.alloc(64 * 1024);
+  let taken = 0;
+  for (let nth = 0; nth < 2_000; nth += 1) {
+    below.write(chunk, (error) => {
+      if (error === undefined || error === null) taken += chunk.length;
+    });
+  }
+  await closed;
+  assert.ok(taken < 32 * 1024 * 1024, `${taken} bytes of ${2_000 * chunk.length}`);
 });
 
 test('M-34: messages of a stream count towards the rate limit of their key', async () => {
