@@ -3,6 +3,7 @@
 import type { Payload } from '../../../src/execution/names.ts';
 import type { AnswerRequest } from '../../../src/features/awaits/decide.ts';
 import type { OpenAwait } from '../../../src/features/awaits/model.ts';
+import { Eraser } from '../../../src/features/erasure/model.ts';
 import type { Erase } from '../../../src/features/erasure/port.ts';
 import type { Redrive } from '../../../src/features/repair/port.ts';
 import type {
@@ -511,8 +512,11 @@ function isFree({ fence, inboxSeen }: Park | GiveBack): Terms {
   return { isSame, inboxSeen };
 }
 
-/** Equal events are stored under the same fence. */
-function isStored({ history }: ModelExecution, { seq, fence, events }: OwnerWrite): boolean {
+/** Equal events are stored under the same fence. An erased value cannot be compared (F-13). */
+function isStored(
+  { history, isErased }: ModelExecution,
+  { seq, fence, events }: OwnerWrite,
+): boolean {
   if (events.length === 0) return false;
   return events.every(({ kind, name, body }, index) => {
     const stored = history[seq - 1 + index];
@@ -520,7 +524,8 @@ function isStored({ history }: ModelExecution, { seq, fence, events }: OwnerWrit
       stored?.kind === kind &&
       stored.name === name &&
       stored.body === body &&
-      stored.fence === fence
+      stored.fence === fence &&
+      (!isErased || new Eraser().body(body ?? '') === body)
     );
   });
 }
