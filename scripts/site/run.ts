@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, globSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { stopRequested } from '../../src/support/stop-requested.ts';
 import { bundledLicenses } from '../console/licenses.ts';
 import { type Pages, sitePages } from '../reference/pages.ts';
 import { deadLinks } from './dead-links.ts';
@@ -73,6 +74,7 @@ export async function serveSite(args: readonly string[]): Promise<void> {
       timer = setTimeout(() => restage(generated), 100);
     }),
   );
+  void stopRequested().then(() => child.kill());
   await once(child, 'exit');
   for (const watcher of watchers) watcher.close();
 }

@@ -68,7 +68,7 @@ async function execute({ words, text }: Typed): Promise<ExitCode> {
     ].join('\n'),
   );
   const old = await oldNode();
-  if (old !== undefined) printProblem(`\n${old} Use a newer Node in ${folder}.`);
+  if (old !== undefined) printProblem(`\n${old} Run that in ${folder}.`);
   return 0;
 }
 

@@ -8,7 +8,7 @@ export async function oldNode(
 ): Promise<string | undefined> {
   const least = await leastNode();
   if (isAtLeast(version, least)) return undefined;
-  return `TypeScript files need Node ${least} or newer; this is ${version}.`;
+  return `TypeScript files need Node ${least} or newer; this is ${version}. Install it in the project: npm install node@24.`;
 }
 
 export async function leastNode(): Promise<string> {

@@ -57,7 +57,7 @@ export function withoutSqlite(cause: NodeJS.ErrnoException): never {
   if (cause.code !== 'ERR_UNKNOWN_BUILTIN_MODULE') throw cause;
   throw new Fault(
     'driver-missing',
-    `A SQLite store needs Node 22.18 or newer; this is ${process.versions.node}. Nothing was opened. Use a newer Node, or a store at postgres://….`,
+    `A SQLite store needs Node 22.18 or newer; this is ${process.versions.node}. Nothing was opened. Install a newer Node (npm install node@24), or use a store at postgres://….`,
     { cause },
   );
 }
