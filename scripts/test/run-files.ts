@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -29,14 +30,14 @@ export async function runSteadily(
   settings: NodeJS.ProcessEnv,
 ): Promise<Report> {
   const first = await runFiles(files, settings);
-  const nameOf = (file: string) => nameOfFile(ROOT, resolve(ROOT, file));
-  const failed = files.filter((path) => first.failures.some(({ file }) => file === nameOf(path)));
-  const mayRepeat = files.length > 1 && failed.length <= REPEATED_MAX;
-  if (failed.length === 0 || !mayRepeat) return first;
-  console.log(`• again, one file at a time: ${failed.map(nameOf).join(', ')}`);
+  const failed = [...new Set(first.failures.map(({ file }) => file))];
+  // A group of files that failed as a whole has no path.
+  const areFiles = failed.every((file) => existsSync(join(ROOT, file)));
+  if (failed.length === 0 || failed.length > REPEATED_MAX || !areFiles || files.length === 1)
+    return first;
+  console.log(`• again, one file at a time: ${failed.join(', ')}`);
   const again = await runFiles(failed, settings, 1);
   const isUnsteady = ({ file }: Failure) =>
-    failed.some((path) => nameOf(path) === file) &&
     !again.failures.some((failure) => failure.file === file);
   const unsteady = first.failures.filter(isUnsteady);
   const failures = first.failures.filter((failure) => !isUnsteady(failure));

@@ -34,7 +34,7 @@ export async function callDoor(
   });
   const { status } = response;
   const { code = '', items, input } = (await response.json().catch(() => ({}))) as Reply;
-  return { status, code: items?.[0]?.code ?? code, input };
+  return { status, code: items?.[0]?.code ?? code, ...(input === undefined ? {} : { input }) };
 }
 
 const SECRET = 'a secret of thirty-two bytes, or more';
