@@ -78,6 +78,7 @@ export const PIPELINES = {
     name: 'asking',
     run: (ctx, _: null) =>
       ctx.await<{ readonly ok: boolean }>('approval', {
+        concurrency: { key: 'desk', limit: 5 },
         request: { amount: 12 },
         assignee: 'finance',
         timeoutMs: 3_600_000,
